@@ -1,4 +1,4 @@
-"""Agents as a page: how each is doing, and what it had in hand over time."""
+"""The agents page: the state of each agent, and the work it held over time."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 async def agents(ask: Ask) -> Response:
-    """Every agent, with its capacity over time."""
+    """Show every agent, with its capacity over time."""
     return await shown(ask, _agents)
 
 

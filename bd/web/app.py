@@ -1,8 +1,8 @@
-"""The application: every route, each let through by the guard, every error through the door.
+"""The ASGI application: all routes, each behind the request guard, with one error handler.
 
-To add routes: write a module of one noun in this folder with a tuple `ROUTES` (routes.py says what one is: method, path, an
-async handler that takes an `Ask` and returns a Starlette response, who may ask, how large a body may be), and name it in
-`MODULES`. Handlers read and write the hub through `ask.site` (site.py) and hear of its changes through `ask.site.feed`.
+To add routes, write a module in this folder, named after a noun, with a tuple `ROUTES`, and add it to `MODULES`. routes.py
+describes a route: method, path, an async handler that takes an `Ask` and returns a Starlette response, who may call it, and the
+largest body. Handlers read and write the hub through `ask.site` (site.py) and follow its changes through `ask.site.feed`.
 """
 
 from __future__ import annotations
@@ -43,12 +43,12 @@ MODULES = (board_page, bead_lists, agents_page, flow_page, writes, sign_in, even
 
 
 def routes() -> list[Route]:
-    """Every route, in the order in which they are tried."""
+    """Return every route, in the order in which they are matched."""
     return [route for module in MODULES for route in module.ROUTES]
 
 
 def application(site: Site) -> ASGIApp:
-    """The site as an ASGI application; it opens the site when it starts, and closes it when it ends."""
+    """Return the site as an ASGI application, which opens the site at startup and closes it at shutdown."""
 
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
@@ -63,14 +63,14 @@ def application(site: Site) -> ASGIApp:
 
 
 def _guarded(route: Route, site: Site) -> Callable[[Request], Awaitable[Response]]:
-    """The route's handler behind the guard."""
+    """Wrap the route's handler with the request guard and the error handler."""
 
     async def endpoint(request: Request) -> Response:
         try:
             person = request_guard.admit(request, route, site)
             body = await request_guard.body_of(request, route.limit) if request.method not in request_guard.SAFE else b""
             return await route.handler(Ask(request, site, person, body))
-        except Exception as error:  # noqa: BLE001  the one place where a handler's errors end
+        except Exception as error:  # noqa: BLE001  the only place that handles the errors of handlers
             return error_responses.answer(error, site, as_json="text/html" not in request.headers.get("accept", ""))
 
     return endpoint

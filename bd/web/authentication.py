@@ -1,6 +1,7 @@
-"""Who may change things: people with a token, by header or by a cookie that only they can have. Pure.
+"""Authentication: people with a token, sent in a header or as a session cookie derived from it. Pure functions.
 
-A token file has a line for each person: a name, a blank, the token; `#` begins a remark. The name is whose every change is.
+A token file has one line per person: a name, a space, the token. Lines that begin with `#` are comments. The name becomes the
+author of that person's changes.
 """
 
 from __future__ import annotations
@@ -14,25 +15,25 @@ from bd.core.errors import BadInput
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-# Nobody guesses a token of so many characters.
+# Long enough that a token cannot be guessed.
 SHORTEST = 16
 _PURPOSE = b"bd serve: a session of this token"
 
 
 class Person(NamedTuple):
-    """Somebody who may change things; `name` is the author of what they do."""
+    """A person with a token; `name` is the author of their changes."""
 
     name: str
     token: str
 
     @property
     def session(self) -> str:
-        """What a browser keeps instead of the token: nothing but the token makes it, and it makes no token."""
+        """The value of the session cookie: derived from the token by HMAC, so the token cannot be recovered from it."""
         return hmac.new(self.token.encode(), _PURPOSE + self.name.encode(), "sha256").hexdigest()
 
 
 def read(text: str, where: str) -> tuple[Person, ...]:
-    """The people of a token file. Raises BadInput with the line that is wrong, and never with what is in it."""
+    """Return the people in a token file. Raises BadInput with the number of a wrong line, but never with its content."""
     found: list[Person] = []
     for number, line in enumerate(text.splitlines(), 1):
         if not line.strip() or line.lstrip().startswith("#"):
@@ -49,17 +50,17 @@ def read(text: str, where: str) -> tuple[Person, ...]:
 
 
 def fresh() -> str:
-    """A new token."""
+    """Return a new token."""
     return secrets.token_urlsafe(24)
 
 
 def by_token(people: Iterable[Person], token: str) -> Person | None:
-    """Whose token it is. Takes as long whether it is nearly right or not at all."""
+    """Return the person with this token, if any. Takes the same time for every wrong token."""
     return _whose([(person, person.token) for person in people], token)
 
 
 def by_session(people: Iterable[Person], session: str) -> Person | None:
-    """Whose session it is."""
+    """Return the person with this session, if any."""
     return _whose([(person, person.session) for person in people], session)
 
 

@@ -1,4 +1,4 @@
-"""Beads as pages: lists, found by words and status, and each bead with all that is known of it."""
+"""The pages of beads: lists by status and search words, and the page of one bead."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from bd.web.routes import Ask
     from bd.web.site import View
 
-# So many are listed, and so much of what was typed is searched for.
+# The most beads on a list, and the most characters of a query that are used.
 _LISTED = 200
 _QUERY_LIMIT = 200
 _STATUSES = (
@@ -37,7 +37,7 @@ _HEADS = [("bead", "id"), ("", "title"), ("gate", "time"), ("for", "time"), ("st
 
 
 async def beads(ask: Ask) -> Response:
-    """The beads of a status, and those that have every word of `q`."""
+    """List the beads with a status, or those that contain every word of `q`."""
     return await shown(ask, _list)
 
 
@@ -78,7 +78,7 @@ def _row(bead: Bead, readiness: Readiness) -> tuple[str, ...]:
 
 
 async def bead(ask: Ask) -> Response:
-    """One bead: what it is, what it waits for, what was said, its past field by field."""
+    """Show one bead: its fields, what it waits for, its comments, and its history."""
     return await shown(ask, _bead)
 
 
@@ -90,7 +90,7 @@ def _bead(view: View, ask: Ask) -> Page:
     def past() -> list[Event]:
         return events(view.hub.repo, bead_id, view.snapshot.commit, path=view.snapshot.path_of(bead_id))
 
-    # A bead's past grows only when the bead changes: the hub may move on without its being read again.
+    # A history only grows when its bead changes, so it is not read again for every move of the hub.
     made_of = found.fields if found else view.snapshot.commit
     told = ask.site.pasts.get(bead_id, made_of, view.now, past)
     if found is None:
@@ -105,12 +105,12 @@ def _bead(view: View, ask: Ask) -> Page:
 
 
 def _known(typed: str, snapshot: Snapshot) -> str:
-    """The bead's id; one that was deleted has a past too, under its exact id."""
+    """Return the full id of a bead. A deleted bead still has a history, under its exact id."""
     return ids.resolve(typed, snapshot.starting, snapshot.exists) if snapshot.starting(typed) else ids.check_bead_id(typed)
 
 
 def _forms(bead: Bead) -> str:
-    """What a person may do with it now."""
+    """Return the forms for what a person can do with the bead now."""
     path = layout.bead_path(bead.id)
     made = []
     if waits_for_human(bead):

@@ -1,4 +1,4 @@
-"""What a bead's page says. Pure; every text of a bead is made harmless on its way in."""
+"""The content of a bead's page. Pure functions; all text from the bead is escaped."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 _TEXTS = ("description", "design", "acceptance_criteria", "notes")
 _MAPS = ("spec", "output", "metadata", "needs", "retry")
-# Facts that are one line each: the words, and the key.
+# Facts that take one line each: label and key.
 _FACTS = (
     *(("due", "deadline"), ("deferred until", "defer_until"), ("tried again", "retry_at"), ("expected", "expected")),
     *(("exclusive", "exclusive"), ("external", "external_ref"), ("made", "created_at"), ("by", "created_by")),
@@ -30,13 +30,13 @@ _FACTS = (
     *(("asked", "status_reason"), ("asked since", "waiting_since"), ("given up", "dead_lettered_at")),
 )
 _HEADS = [("bead", "id"), ("", "title"), ("gate", "time"), ("status", "")]
-# The newest changes that are shown, and the most of a value.
+# The most changes shown, newest first, and the most characters of a value.
 _EVENTS = 60
 _VALUE_LIMIT = 600
 
 
 def body(bead: Bead, snapshot: Snapshot, now: datetime) -> str:
-    """Everything about a bead but its past."""
+    """Return everything about a bead except its history."""
     return "".join(
         [
             f'<p class="title">{html_page.text(bead.title)}</p>\n',
@@ -77,7 +77,7 @@ def _told(bead: Bead, snapshot: Snapshot, now: datetime) -> Iterator[tuple[str, 
 
 
 def _relations(bead: Bead, snapshot: Snapshot, now: datetime) -> str:
-    """What it waits for and what waits for it, drawn; what it consists of, and what else it points to."""
+    """Show the dependencies in both directions as a drawing, then the children and other links."""
     made = []
     found = dag_drawing.around(bead, snapshot)
     if len(found.beads) > 1:
@@ -136,7 +136,7 @@ def _in_json(value: Any) -> str:
 
 
 def history(events: Sequence[Event]) -> str:
-    """The bead's past, newest first, field by field."""
+    """Return the bead's history, newest first, field by field."""
     made = [_event(event) for event in reversed(events[-_EVENTS:])]
     more = len(events) - _EVENTS
     made += [f'<p class="none">and {more} older changes: `bd history`</p>'] if more > 0 else []
@@ -153,7 +153,7 @@ def _event(event: Event) -> str:
 
 
 def _change(key: str, old: Any, new: Any) -> Cell:
-    if isinstance(new, list) and new[: len(old or [])] == (old or []):  # a list that grows: what is new in it
+    if isinstance(new, list) and new[: len(old or [])] == (old or []):  # a list that was appended to: show only the new entries
         return Cell(f"{html_page.text(key)}: <ins>+ {Cell('; ').join(_value(one) for one in new[len(old or []) :])}</ins>")
     before = "" if old is None else f"<del>{_value(old)}</del> &rarr; "
     after = "<em>unset</em>" if new is None else f"<ins>{_value(new)}</ins>"

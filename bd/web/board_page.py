@@ -1,4 +1,4 @@
-"""The live board, and what it loads."""
+"""The live board, and the assets it loads."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from bd.web.site import View
 
 _DAMAGES = 10
-# Letting nobody claim, and letting everybody again.
+# The forms that pause and resume claiming.
 _PAUSE = html_page.section(
     "Switch",
     layout.form("/pause", "Pause the fleet", [layout.field("reason", "Why nobody shall claim anything new")], is_inline=True),
@@ -28,7 +28,7 @@ _RESUME = layout.form("/resume", "Let the fleet claim again", is_inline=True)
 
 
 async def board(ask: Ask) -> Response:
-    """The whole fleet on one page."""
+    """Show the whole fleet on one page."""
     return await shown(ask, _board)
 
 
@@ -44,7 +44,7 @@ def _board(view: View, ask: Ask) -> Page:
 
 
 def _damages(view: View) -> str:
-    """The files that can't be read, which stop nobody."""
+    """List the unreadable files, which block nothing."""
     found = view.snapshot.damages
     told = [f"{damage.path} {damage.reason}" for damage in found[:_DAMAGES]]
     told += [f"and {len(found) - _DAMAGES} more; `bd doctor` lists them"] if len(found) > _DAMAGES else []
@@ -53,7 +53,7 @@ def _damages(view: View) -> str:
 
 
 async def asset(ask: Ask) -> Response:
-    """The looks, the script, the icon: their names change when they do."""
+    """Serve the style sheet, the script or the icon. Their names change with their content, so they are cached for good."""
     found = content_of(ask.words["name"])
     if found is None:
         return Response("there is nothing of this name", 404, media_type="text/plain")

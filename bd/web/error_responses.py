@@ -1,4 +1,4 @@
-"""The door out for errors: what a refusal, or a bug, looks like to who asked."""
+"""The error handler: turns refusals and bugs into responses."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ if TYPE_CHECKING:
 
     from bd.web.site import Site
 
-# The exit codes of docs/exit-codes.md as a web client knows them.
+# HTTP statuses of the exit codes in docs/exit-codes.md.
 _STATUS = {2: 400, 3: 409, 4: 404, 5: 409, 6: 503, 7: 500}
 
 _TITLES = {401: "Who are you?", 404: "Not found", 500: "A bug", 503: "Try again"}
 
 
 def answer(error: Exception, site: Site, *, as_json: bool) -> Response:
-    """The answer to a request that failed."""
+    """Return the response to a request that failed."""
     status, told = _told(error)
     if as_json:
         return JSONResponse(told, status)

@@ -1,4 +1,4 @@
-"""The stream of events that open pages listen to: each says that the hub has moved, or that it can't be reached."""
+"""The event stream that open pages listen to: each event says that the hub has moved or can't be reached."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
     from bd.web.feed import Feed
     from bd.web.routes import Ask
 
-# A word now and then, so that whoever is between keeps the connection, and a browser that has gone is noticed.
+# A regular keepalive, so that proxies keep the connection and a closed browser is noticed.
 _STILL_HERE_S = 20.0
 
 
 async def events(ask: Ask) -> Response:
-    """Server-sent events, until the page or the server ends."""
+    """Send server-sent events until the page or the server goes away."""
     if ask.request.method == "HEAD":
         return Response(media_type="text/event-stream")
     headers = {"cache-control": "no-store", "x-accel-buffering": "no"}

@@ -1,7 +1,7 @@
-"""The feed: one thread follows the hub for all who look, and tells every listener when something is new.
+"""The feed: one thread follows the hub for everybody who is connected, and notifies every listener of changes.
 
-A listener is told that the hub has moved, not what has changed: it reads what it shows anew. `look` makes the thread look
-at once, for those who know that something happened (a write of this process, a webhook).
+Listeners hear that the hub has moved, not what has changed; they read again what they show. `look` makes the thread check at
+once, for callers that know that something happened (a write of this process, a webhook).
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from bd.store import Clone
 
 MOVED, SIGNS, STALE, BACK, END = "moved", "signs", "stale", "back", "end"
-# How often what agents say beside the branch is listened to; a watched hub is looked at by the clock, too.
+# How often heartbeats are fetched, and how often the hub is checked by the clock although its files are watched.
 _LISTEN_S = 60.0
 _WATCHED_S = 10.0
 _WAITING_NEWS = 16
@@ -36,9 +36,9 @@ _GRACE_S = 2.0
 
 
 class News(NamedTuple):
-    """`kind`: the hub has moved, agents gave signs of life, what is shown is stale, or no longer; the server ends.
+    """One notification. `kind`: the hub moved, heartbeats came, the data became stale or fresh again, or the server ends.
 
-    `since` is when what is shown began to be stale, `text` why.
+    `since` is the time at which the data became stale, `text` the reason.
     """
 
     kind: str
@@ -49,7 +49,7 @@ class News(NamedTuple):
 
 
 class Feed:
-    """What is known of the hub: `tip`, `seen_at` when it last answered, `stale_since` and `trouble` while it does not."""
+    """The state of the hub: `tip`, `seen_at` when it last answered, `stale_since` and `trouble` while it does not answer."""
 
     def __init__(self, open_hub: Callable[[], Clone], runtime: Runtime, on_signs: Callable[[], None] | None = None) -> None:
         self._open_hub, self._runtime, self._on_signs = open_hub, runtime, on_signs
@@ -64,7 +64,7 @@ class Feed:
 
     @contextmanager
     def listening(self) -> Iterator[asyncio.Queue[News]]:
-        """A queue of this event loop that gets all news; who is slow gets the newest."""
+        """Yield a queue for this event loop that receives all news. If the listener is slow, the oldest are dropped."""
         loop = asyncio.get_running_loop()
         queue: asyncio.Queue[News] = asyncio.Queue(_WAITING_NEWS)
 
@@ -81,7 +81,7 @@ class Feed:
 
     @contextmanager
     def told(self, listener: Callable[[News], None]) -> Iterator[None]:
-        """The same for any function; it is called in the feed's thread, and has to be quick."""
+        """Call a function for all news, in the feed's thread; it must return quickly."""
         with self._lock:
             self._listeners.add(listener)
         try:
@@ -95,7 +95,7 @@ class Feed:
         return len(self._listeners)
 
     def look(self) -> None:
-        """Look at the hub now. May be called by any thread."""
+        """Check the hub now. Can be called from any thread."""
         if self._alarm is not None:
             self._alarm.ring()
 
@@ -105,7 +105,7 @@ class Feed:
         self._thread.start()
 
     def end(self) -> None:
-        """Tell every listener that it is over. Not for signal handlers: it takes locks."""
+        """Notify every listener of the end. It takes locks, so never call it from a signal handler."""
         self._over.set()
         self._tell(END)
         self.look()
@@ -113,7 +113,7 @@ class Feed:
     def close(self) -> None:
         self.end()
         if self._thread.is_alive():
-            self._thread.join(_GRACE_S)  # it may be asking a hub that does not answer
+            self._thread.join(_GRACE_S)  # the thread may be waiting for a hub that does not answer
 
     def _tell(self, kind: str, text: str = "") -> None:
         news = News(kind, self.tip, times.time_text(self._runtime.now()), text, self.stale_since)
@@ -122,7 +122,7 @@ class Feed:
         for listener in listeners:
             try:
                 listener(news)
-            except RuntimeError:  # its event loop has ended
+            except RuntimeError:  # the listener's event loop has ended
                 continue
 
     # --- the thread ---
@@ -131,10 +131,10 @@ class Feed:
         while not self._over.is_set():
             try:
                 self._attend()
-            except (BdError, OSError) as error:  # a clone that is gone, say
+            except (BdError, OSError) as error:  # for example, the clone was deleted
                 self._stale(str(error))
-            except Exception as error:  # noqa: BLE001  whatever it is, those who look are told, and it is tried again
-                if self._over.is_set():  # the site has closed what it works with
+            except Exception as error:  # noqa: BLE001  listeners learn of any error, and the thread tries again
+                if self._over.is_set():  # the site has already closed the hub
                     return
                 traceback.print_exception(error, file=sys.stderr)
                 self._stale(f"the hub can't be followed: {error}")
@@ -157,14 +157,14 @@ class Feed:
                 peeking = Peeking(hub, LONGEST_S)
 
     def _look(self, hub: Clone) -> bool:
-        """Whether the hub has moved, and everybody was told."""
+        """Check the hub and notify the listeners of a change; return whether it has moved."""
         before = self.tip
         try:
             tip = branch_tip(hub)
             if tip and tip != before:
                 hub.fetch()
             if tip:
-                hub.catch_up()  # a person's change that was made while the hub was away
+                hub.catch_up()  # publish a person's change that was made while the hub was unreachable
                 tip = hub.published() or tip
         except (BdError, OSError) as error:
             self._stale(str(error))
@@ -186,7 +186,7 @@ class Feed:
         self._tell(STALE, trouble)
 
     def _listen(self, hub: Clone, heard: str) -> str:
-        """What agents said beside the branch, brought in for the reader; the branch says what is wrong with the hub."""
+        """Fetch the heartbeats for the reader. Errors are ignored here, because checking the branch reports them."""
         try:
             said = repr(sorted(hub.listen().items()))
         except (BdError, OSError):

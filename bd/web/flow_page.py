@@ -1,4 +1,4 @@
-"""The flow of work as a page: throughput, waits, queue, lost pushes, costs."""
+"""The flow page: throughput, waiting times, queue, lost pushes, costs."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 async def flow(ask: Ask) -> Response:
-    """The numbers of `bd metrics`, drawn."""
+    """Show the numbers of `bd metrics` as charts."""
     return await shown(ask, _flow)
 
 

@@ -1,4 +1,4 @@
-"""What was sent: a page's form, or a program's JSON object, as names and texts."""
+"""Request bodies, from a page's form or as a program's JSON object, read as a dict of strings."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _MOST_FIELDS = 50
 
 
 def read(ask: Ask) -> dict[str, str]:
-    """The fields of a body. Raises BadInput."""
+    """Return the fields of a body. Raises BadInput."""
     kind = ask.request.headers.get("content-type", "").partition(";")[0].strip().lower()
     try:
         if kind == "application/json":
@@ -33,5 +33,5 @@ def read(ask: Ask) -> dict[str, str]:
 
 
 def _clean(text: str) -> str:
-    """Lines end as everywhere else; browsers send them as mail does."""
+    """Normalize line ends: browsers send CRLF."""
     return text.replace("\r\n", "\n")

@@ -1,4 +1,4 @@
-"""Forwarding: a thread that tells gateways what is ready for their agents, whenever the hub has moved or time has."""
+"""Forwarding: a thread that posts ready beads to gateways, whenever the hub has moved or a time is reached."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ if TYPE_CHECKING:
     from bd.web.feed import Feed, News
     from bd.web.gateways import Target
 
-# What changes without the hub's moving (an agent that is there again) is seen at least so often.
+# The longest time until changes are seen that don't move the hub, such as an agent that is available again.
 _LOOK_S = 60.0
 _GRACE_S = 2.0
 
 
 class Forwarding:
-    """Runs beside a feed. Has a hub of its own, which only its thread uses."""
+    """Runs alongside a feed, with a clone that only its thread uses."""
 
     def __init__(
         self,
@@ -49,7 +49,7 @@ class Forwarding:
         self._is_ended = True
         self._woken.set()
         if self._thread.is_alive():
-            self._thread.join(_GRACE_S)  # it may be posting to one that does not answer
+            self._thread.join(_GRACE_S)  # the thread may be posting to a gateway that does not answer
 
     def _hear(self, news: News) -> None:
         self._woken.set()
@@ -61,17 +61,17 @@ class Forwarding:
                     with closing(self._open_hub()) as hub:
                         while self._goes_on():
                             self._woken.wait(max(0.01, self._round(hub)))
-                except Exception as error:  # noqa: BLE001  whatever it is, it is told, and tried again
+                except Exception as error:  # noqa: BLE001  any error is reported, and the thread tries again
                     self._doubt(error)
                     self._woken.wait(_LOOK_S)
 
     def _goes_on(self) -> bool:
-        """Whether there is more to do. What wakes it from here on ends the next wait."""
+        """Return whether to go on. Clears the wake flag first, so a wake-up from here on ends the next wait."""
         self._woken.clear()
         return not self._is_ended
 
     def _round(self, hub: Clone) -> float:
-        """Tell every gateway what it has not heard; in how many seconds again."""
+        """Post to every gateway what it has not received; return the seconds until the next round."""
         snapshot = hub.snapshot()
         for gateway in self._gateways:
             if not self._is_ended:
@@ -82,7 +82,7 @@ class Forwarding:
         return min([_LOOK_S, *rests, *([turn_s] if turn_s is not None else [])])
 
     def _doubt(self, error: Exception) -> None:
-        """Say once what is wrong."""
+        """Report an error, once."""
         if str(error) == self._trouble:
             return
         self._trouble = str(error)

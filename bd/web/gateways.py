@@ -1,7 +1,7 @@
-"""Gateways: where an agent of another machine hears that beads are ready for it. Posting, and when again. No thread here.
+"""Gateways: URLs that are told which beads are ready for an agent on another machine. Posting and retries, without threads.
 
-A bead is posted once for each time it is ready: its key stays the same until it was taken, waited, or was tried again. What was
-posted is kept in the clone. No redirect is followed: a gateway is the address that was typed and no other.
+A bead is posted once each time it becomes ready: its key stays the same until it is claimed, waits, or is retried. The keys of
+what was posted are kept in the clone. Redirects are never followed: only the configured address is contacted.
 """
 
 from __future__ import annotations
@@ -27,26 +27,26 @@ if TYPE_CHECKING:
     from bd.core.runtime import Runtime
     from bd.store import CachedSnapshot, Clone
 
-# So many beads are offered to a gateway at once, so many keys remembered, so often one is tried.
+# The most beads offered to a gateway at once, keys remembered, and tries for one bead.
 AT_ONCE = 10
 REMEMBERED = 500
 TRIES = 8
 _FIRST_S, _LONGEST_S = 2.0, 600.0
 _LIMIT_S = 10.0
 _ANSWER_BYTES = 4096
-# Answers that may be others later; every other refusal is meant.
+# Statuses that may be temporary; any other 3xx or 4xx is final.
 _PASSING = frozenset({408, 425, 429})
 
 
 class Target(NamedTuple):
-    """An agent, and the address that is told what is ready for it."""
+    """An agent, and the URL to which its ready beads are posted."""
 
     agent: str
     url: str
 
 
 def target_of(text: str) -> Target:
-    """AGENT=URL. Raises BadInput."""
+    """Parse AGENT=URL. Raises BadInput."""
     agent, _, url = text.partition("=")
     try:
         parts = urlsplit(url)
@@ -59,7 +59,7 @@ def target_of(text: str) -> Target:
 
 
 class Gateway:
-    """One target: what was posted to it, and when it is tried again. `token` goes along as a bearer's."""
+    """One target, with what was posted to it and when it is retried. `token` is sent as a bearer token."""
 
     def __init__(self, target: Target, token: str, tell: Callable[[str], None], runtime: Runtime) -> None:
         self.target = target
@@ -69,11 +69,11 @@ class Gateway:
 
     @property
     def rest_s(self) -> float | None:
-        """In how many seconds it is tried again; None where nothing failed."""
+        """Seconds until the next retry; None if nothing failed."""
         return max(0.0, self._again_s - self._runtime.monotonic()) if self._failures else None
 
     def offer(self, hub: Clone, snapshot: CachedSnapshot) -> None:
-        """Post what is ready for the agent and was not posted yet; stops at the first failure, until it is due again."""
+        """Post the beads that are ready for the agent and not posted yet. Stops at the first failure until its retry is due."""
         if self.rest_s:
             return
         kept = hub.noted_json(self._note, list) or []
@@ -95,7 +95,7 @@ class Gateway:
         return list(islice(Eligibility(snapshot, self.target.agent, self._runtime.now()).beads(), AT_ONCE))
 
     def _is_given_up(self, bead: Bead, status: int) -> bool:
-        """Whether a bead that could not be posted is left alone from now on; else it is tried again later."""
+        """Count a failure; return whether to give up on the bead rather than retry it later."""
         self._failures += 1
         self._again_s = self._runtime.monotonic() + grown_s(_FIRST_S, self._failures - 1, _LONGEST_S)
         why = f"answers {status}" if status else "does not answer"
@@ -108,7 +108,7 @@ class Gateway:
         return False
 
     def _post(self, bead: Bead, key: str) -> int:
-        """The status that the gateway answers; 0 where it does not."""
+        """Post a bead; return the status of the response, or 0 if there is none."""
         told = {"event": "ready", "key": key, "agent": self.target.agent, "bead": _shown(bead)}
         headers = {"Content-Type": "application/json", "Idempotency-Key": key, "User-Agent": "bd"}
         if self._token:
@@ -130,7 +130,7 @@ class Gateway:
 
 
 def key_of(bead: Bead, readiness: Readiness, agent: str) -> str:
-    """What is the same as long as a bead stays ready for an agent, and another one when it is ready anew."""
+    """Return a key that stays the same while a bead stays ready for an agent, and changes when it becomes ready again."""
     attempts = bead.get("attempts") or 0
     return f"{agent}/{bead.id}/{attempts}/{readiness.since(bead)}"
 

@@ -1,4 +1,4 @@
-"""Health and numbers, for programs that watch this server: /healthz, /metrics."""
+"""Health and metrics, for programs that monitor this server: /healthz, /metrics."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 async def healthz(ask: Ask) -> Response:
-    """200 while the hub answers; 503 and since when while it does not: what is shown is what this clone has."""
+    """Answer 200 while the hub responds, else 503 with the time since when this clone's data is stale."""
     feed = ask.site.feed
     known = {
         "status": "stale" if feed.stale_since else "ok" if feed.tip else "starting",
@@ -34,7 +34,7 @@ async def healthz(ask: Ask) -> Response:
 
 
 async def metrics(ask: Ask) -> Response:
-    """The numbers of `bd metrics --prometheus`."""
+    """Return the numbers of `bd metrics --prometheus`."""
     text = await ask.site.read(_numbers)
     return PlainTextResponse(text, media_type="text/plain; version=0.0.4; charset=utf-8")
 

@@ -1,4 +1,4 @@
-"""A room: one thread with a hub of its own, in which everything about that hub is done, one after another."""
+"""A thread with a clone of its own that runs all calls on that clone, one after another."""
 
 from __future__ import annotations
 
@@ -19,7 +19,10 @@ if TYPE_CHECKING:
 
 
 class Room:
-    """An opened hub belongs to its thread. `open_hub` is called in it, when first needed and after a failure."""
+    """A clone and its thread: a clone must be used in one thread.
+
+    `open_hub` is called there, at first use and after a failure.
+    """
 
     def __init__(self, name: str, open_hub: Callable[[], Clone]) -> None:
         self._open_hub = open_hub
@@ -27,7 +30,7 @@ class Room:
         self._hub: Clone | None = None
 
     async def do(self, function: Callable[Concatenate[Clone, P], R], *args: P.args, **kwargs: P.kwargs) -> R:
-        """What the function makes of the hub. It may be called while others are waited for; they go first."""
+        """Run the function with the clone in the thread and return its result. Calls run in the order in which they come."""
         loop = asyncio.get_running_loop()
         return await loop.run_in_executor(self._thread, lambda: self._do(function, *args, **kwargs))
 
@@ -39,7 +42,7 @@ class Room:
         except BdError:
             raise
         except BaseException:
-            self._leave()  # in whatever state it is, the next one shall find a sound one
+            self._leave()  # the clone may be in any state, so the next call opens a new one
             raise
 
     def _leave(self) -> None:
@@ -48,10 +51,10 @@ class Room:
             hub.close()
 
     def renew(self) -> None:
-        """Open the hub anew before it is used again: what it read once a process may have changed."""
+        """Reopen the clone before its next use: it caches some files per process that may have changed."""
         self._thread.submit(self._leave)
 
     def close(self, *, waits: bool = True) -> None:
-        """Let the hub go, after what is being done; `waits` for that, as a write is worth."""
+        """Close the clone after the current call; `waits` for that call to finish, as a write needs."""
         self._thread.submit(self._leave)
         self._thread.shutdown(wait=waits)

@@ -1,4 +1,4 @@
-"""The frame of every page: head, ways to the other pages, the line that says how fresh it is. Pure."""
+"""The frame of every page: head, navigation, and the line that says how fresh the page is. Pure functions."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _WAYS = (("/", "Board"), ("/beads", "Beads"), ("/agents", "Agents"), ("/flow", "
 
 
 def document(title: str, stamp: str, body: str, *, tip: str = "", person: Person | None = None, has_people: bool = False) -> str:
-    """A whole page. `tip` is what it was made of, `has_people`: somebody may sign in here."""
+    """Return a whole page. `tip` is the commit it shows; `has_people` says whether there is somebody who can sign in."""
     ways = [f'<a href="{href}">{words}</a>' for href, words in _WAYS]
     if person:
         ways.append('<a href="/new">New bead</a>')
@@ -42,17 +42,17 @@ def _who(person: Person | None, *, has_people: bool) -> str:
 
 
 def live(name: str, body: str) -> str:
-    """A part of a page that is brought up to date by itself, unless somebody is typing in it."""
+    """Wrap a part of a page that updates itself, except while somebody types in it."""
     return f'<div id="{name}" data-live>{body}</div>\n'
 
 
 def bead_path(bead_id: str) -> str:
-    """Where a bead has its page."""
+    """Return the URL path of a bead's page."""
     return f"/beads/{quote(bead_id, safe='')}"
 
 
 def bead_link(bead_id: str) -> Cell:
-    """A bead's id, which leads to its page."""
+    """Return a bead's id as a link to its page."""
     return Cell(f'<a href="{bead_path(bead_id)}">{html_page.text(bead_id)}</a>')
 
 
@@ -61,14 +61,14 @@ def agent_link(name: str) -> Cell:
 
 
 def form(action: str, button: str, fields: Iterable[str] = (), *, is_inline: bool = False) -> str:
-    """A form that changes something; `is_inline`: in one line, where there is room."""
+    """Return a form that posts a change; `is_inline` puts it on one line if there is room."""
     kind = ' class="inline"' if is_inline else ""
     inner = f"{''.join(fields)}<button>{html_page.text(button)}</button>"
     return f'<form method="post" action="{html_page.text(action)}"{kind}>{inner}</form>\n'
 
 
 def field(name: str, words: str, *, rows: int = 0, value: str = "", is_required: bool = False, most: int = 500) -> str:
-    """A field with its words: one line, or `rows` of them."""
+    """Return an input with its label: one line, or a text area of `rows` lines."""
     needs = " required" if is_required else ""
     if rows:
         inner = f'<textarea name="{name}" rows="{rows}"{needs}>{html_page.lines(value)}</textarea>'
@@ -78,12 +78,12 @@ def field(name: str, words: str, *, rows: int = 0, value: str = "", is_required:
 
 
 def row(*fields: str) -> str:
-    """Fields side by side."""
+    """Put fields side by side."""
     return f'<div class="row">{"".join(fields)}</div>'
 
 
 def choice(name: str, words: str, values: Iterable[tuple[str, str]], chosen: str) -> str:
-    """One of several values, each with its words."""
+    """Return a select box; `values` are pairs of value and label."""
     options = (
         f'<option value="{html_page.text(value)}"{" selected" if value == chosen else ""}>{html_page.text(told)}</option>'
         for value, told in values

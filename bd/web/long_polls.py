@@ -1,4 +1,4 @@
-"""Held requests: who waits for work from another machine asks once, and is answered as soon as there is some."""
+"""Long polling: an agent on another machine asks once for work, and the answer comes as soon as there is some."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ if TYPE_CHECKING:
     from bd.web.routes import Ask
     from bd.web.site import View
 
-# So many may wait at once; whoever else comes polls meanwhile.
+# The most requests held at once; other clients poll meanwhile.
 AT_ONCE = 200
 _waiting: set[int] = set()
 
 
 async def wait(ask: Ask) -> Response:
-    """`/wait?agent=A&timeout=S`: {agent, ready, reason}. `ready` is empty when the time is over, which is no error."""
+    """Answer `/wait?agent=A&timeout=S` with {agent, ready, reason}. After a timeout `ready` is empty, which is not an error."""
     agent = check_agent(ask.query.get("agent", ""))
     until_s = ask.site.runtime.monotonic() + _seconds(ask.query.get("timeout"))
     if len(_waiting) >= AT_ONCE:

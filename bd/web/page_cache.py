@@ -1,4 +1,4 @@
-"""What was made once and is handed out again as long as it holds: pages, and the pasts of beads."""
+"""A small cache for pages and for the histories of beads."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ _MOST = 64
 
 
 class Kept:
-    """Values by key, each with what it was made of; the ones that were used last."""
+    """The most recently used values by key, each with the inputs it was made from."""
 
     def __init__(self, most: int = _MOST) -> None:
         self._most = most
         self._values: OrderedDict[Hashable, tuple[Any, datetime, Any]] = OrderedDict()
 
     def get(self, key: Hashable, made_of: Any, now: datetime, make: Callable[[], T], lasts_s: float | None = None) -> T:
-        """The value of a key: the kept one if it was made of the same, and not too long ago."""
+        """Return the cached value of a key, or make it again if its inputs changed or it is older than `lasts_s`."""
         known = self._values.get(key)
         if known and known[0] == made_of and (lasts_s is None or abs((now - known[1]).total_seconds()) < lasts_s):
             self._values.move_to_end(key)

@@ -1,4 +1,4 @@
-"""Pages: what a function makes of the hub, in the frame, and kept until the hub or the clock has moved."""
+"""Rendering of pages: made from the hub, put into the frame, and cached until the hub or the clock has moved."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ if TYPE_CHECKING:
     from bd.web.routes import Ask
     from bd.web.site import Site, View
 
-# What time alone changes is shown at most so late.
+# The most seconds by which a page may lag behind changes that only time makes.
 _LASTS_S = 20.0
 
 
 class Page(NamedTuple):
-    """What a page shows. `stamp` stands in its head."""
+    """The content of a page; `stamp` is shown in its header."""
 
     title: str
     stamp: str
@@ -29,12 +29,12 @@ class Page(NamedTuple):
 
 
 async def shown(ask: Ask, make: Callable[[View, Ask], Page]) -> HTMLResponse:
-    """The page that the function makes."""
+    """Return the response with the page that `make` returns."""
     return HTMLResponse(await ask.site.read(_text, ask, make))
 
 
 def _text(view: View, ask: Ask, make: Callable[[View, Ask], Page]) -> str:
-    """Runs where the hub is read, so that pages that many wait for are made once."""
+    """Render a page in the reader's thread, so that a page that many request is made once."""
     key = (ask.request.url.path, ask.request.url.query, ask.person.name if ask.person else "")
     made_of = (view.snapshot.commit, view.snapshot.listened_at)
 
@@ -45,10 +45,10 @@ def _text(view: View, ask: Ask, make: Callable[[View, Ask], Page]) -> str:
 
 
 def framed(site: Site, person: Person | None, made: Page, tip: str = "") -> str:
-    """The whole document of a page."""
+    """Return a page as a whole document."""
     return layout.document(*made, tip=tip, person=person, has_people=bool(site.people))
 
 
 def stamp(view: View) -> str:
-    """As of when, for a page's head."""
+    """Return the time of the data, for a page's header."""
     return f"as of {time_text(view.now)[:16].replace('T', ' ')} UTC"

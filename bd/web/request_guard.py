@@ -1,7 +1,7 @@
-"""The guard: which requests are let through, and what every answer tells the browser.
+"""The request guard: which requests are allowed, and the security headers of every answer.
 
-Refused are hosts that are not this site's (a name that was made to point here), bodies that are too large, changes without
-a token, and changes that another site has a browser send.
+It refuses requests for a foreign host name (DNS rebinding), bodies that are too large, writes without a token, and writes that
+another site makes a browser send (CSRF).
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ HEADERS = {
     "content-security-policy": POLICY,
     "x-content-type-options": "nosniff",
     "x-frame-options": "DENY",
-    "referrer-policy": "same-origin",  # with none at all, browsers hide where a form of this very site comes from
+    "referrer-policy": "same-origin",  # "no-referrer" would make browsers hide the origin even of this site's own forms
     "cross-origin-opener-policy": "same-origin",
     "cross-origin-resource-policy": "same-origin",
 }
 
 
 class Refusal(Exception):
-    """A request that is not let through: the status, and why."""
+    """A request that is refused: status and reason."""
 
     def __init__(self, status: int, message: str, hint: str = "") -> None:
         super().__init__(message)
@@ -46,7 +46,7 @@ class Refusal(Exception):
 
 
 class Sealed:
-    """An application whose every answer has the headers that keep other sites out."""
+    """Wraps an application and adds the security headers to every response."""
 
     def __init__(self, inner: ASGIApp) -> None:
         self._inner = inner
@@ -64,14 +64,14 @@ class Sealed:
 
 
 class Caller(NamedTuple):
-    """Who asks, and whether a browser may have been made to ask (`is_ambient`: by a cookie, which it sends by itself)."""
+    """Who sends a request. `is_ambient`: identified by a cookie, which a browser also sends on behalf of other sites."""
 
     person: Person | None
     is_ambient: bool
 
 
 def admit(request: Request, route: Route, site: Site) -> Person | None:
-    """Who asks, if they may ask this. Raises Refusal."""
+    """Return the person who sends the request, if it is allowed. Raises Refusal."""
     if site.names and _host_of(request) not in site.names:
         raise Refusal(421, "this server has another name", "`bd serve --name HOST` says under which names it is reached")
     if route.rule in (OPEN, OWN):
@@ -90,7 +90,7 @@ def admit(request: Request, route: Route, site: Site) -> Person | None:
 
 
 def caller_of(request: Request, site: Site) -> Caller:
-    """Who sends the request, by the header, else by the cookie."""
+    """Return who sends the request, by its header or else by its cookie."""
     scheme, _, token = request.headers.get("authorization", "").partition(" ")
     if scheme.lower() == "bearer" and token.strip():
         return Caller(authentication.by_token(site.people, token.strip()), is_ambient=False)
@@ -99,13 +99,13 @@ def caller_of(request: Request, site: Site) -> Caller:
 
 
 def cookie_of(request: Request) -> str:
-    """The cookie's name; browsers give cookies to every port of a host, so it has the port in it."""
+    """Return the cookie's name. It contains the port, because browsers share cookies between all ports of a host."""
     server = request.scope.get("server") or ("", 0)
     return f"bd_session_{server[1] or 0}"
 
 
 def is_from_here(request: Request) -> bool:
-    """Whether a page of this very site sends it: browsers say where a request comes from, and pages can't change that."""
+    """Return whether a page of this site sends the request, by headers that a browser sets and pages can't change."""
     origin = request.headers.get("origin")
     if origin is not None:
         return origin.partition("://")[2].lower() == request.headers.get("host", "").lower() != ""
@@ -113,7 +113,7 @@ def is_from_here(request: Request) -> bool:
 
 
 async def body_of(request: Request, limit: int) -> bytes:
-    """The body, if it is no larger. Raises Refusal as soon as it is, and for one that breaks off."""
+    """Return the body. Raises Refusal if it is larger than `limit` or incomplete."""
     found = bytearray()
     try:
         async for part in request.stream():
@@ -126,6 +126,6 @@ async def body_of(request: Request, limit: int) -> bytes:
 
 
 def _host_of(request: Request) -> str:
-    """The host's name without its port, lower case."""
+    """Return the host name without its port, in lower case."""
     host = request.headers.get("host", "").lower()
     return host[1:].partition("]")[0] if host.startswith("[") else host.partition(":")[0]

@@ -1,6 +1,6 @@
-"""A route: where it is, what answers there, who may ask, and how much they may say.
+"""A route: method, path, handler, who may call it, and the largest body.
 
-A module of a noun has `ROUTES`, a tuple of them; app.py names the modules.
+A module with routes has a tuple `ROUTES`; app.py lists the modules.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ if TYPE_CHECKING:
 
     Handler = Callable[["Ask"], Awaitable[Response]]
 
-# Who may ask. `read`: everybody, unless the site is private; `write`: a person with a token, from this site's own pages or
-# with the token in a header; `open`: everybody; `own`: the handler finds out itself who it is (a signature in the body).
+# Who may call a route. `read`: everybody, unless the site is private; `write`: a person with a token, from this site's own pages
+# or with the token in a header; `open`: everybody; `own`: the handler authenticates by itself (a signature in the body).
 READ, WRITE, OPEN, OWN = "read", "write", "open", "own"
 FORM_LIMIT = 256 * 1024
 
 
 class Ask(NamedTuple):
-    """One request: its body, no larger than its route allows, and who asks, where somebody with a token does."""
+    """One request: its body, within the limit of its route, and the person who sent it, if they have a token."""
 
     request: Request
     site: Site
@@ -34,7 +34,7 @@ class Ask(NamedTuple):
 
     @property
     def words(self) -> Mapping[str, str]:
-        """What is in the path."""
+        """The path parameters."""
         return self.request.path_params
 
     @property
@@ -43,12 +43,12 @@ class Ask(NamedTuple):
 
     @property
     def wants_json(self) -> bool:
-        """Whether a program asks, which wants JSON rather than a page."""
+        """True if a program asks, which wants JSON rather than a page."""
         return "text/html" not in self.request.headers.get("accept", "")
 
 
 class Route(NamedTuple):
-    """`limit` is how many bytes a body may have."""
+    """A method and path with its handler; `limit` is the largest body in bytes."""
 
     method: str
     path: str

@@ -1,4 +1,4 @@
-"""Listening: the socket, and the server on it until it is told to end."""
+"""The listening socket, and the server that runs on it until it is stopped."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ if TYPE_CHECKING:
 
     from bd.web.site import Site
 
-# Larger heads are refused, more requests at once are told to come again, and what still runs at the end has so long.
+# The largest request head, the most requests at once (more get 503), and the seconds to finish requests at shutdown.
 _HEAD_BYTES = 32 * 1024
 _AT_ONCE = 512
 _GRACE_S = 3
 
 
 def is_loopback(host: str) -> bool:
-    """Whether only this machine reaches it."""
+    """Return whether a host is reachable from this machine only."""
     if host.lower() == "localhost":
         return True
     try:
@@ -35,14 +35,14 @@ def is_loopback(host: str) -> bool:
 
 
 def names_of(host: str, more: tuple[str, ...]) -> tuple[str, ...]:
-    """The host names to answer to. Any, where others may reach it and none was said: they have names of their own for it."""
+    """Return the host names to answer to; () for any, if others can reach the server and no names were given."""
     if not is_loopback(host) and not more:
         return ()
     return ("localhost", "127.0.0.1", "::1", host.strip("[]"), *more)
 
 
 def bound(host: str, port: int) -> socket.socket:
-    """A socket that listens. Raises BadInput."""
+    """Return a listening socket. Raises BadInput."""
     try:
         family = socket.getaddrinfo(host.strip("[]"), port, type=socket.SOCK_STREAM)[0][0]
         return socket.create_server((host.strip("[]"), port), family=family, backlog=128)
@@ -51,7 +51,7 @@ def bound(host: str, port: int) -> socket.socket:
 
 
 def address_of(listener: socket.socket) -> str:
-    """The URL of a listening socket."""
+    """Return the URL of a listening socket."""
     host, port = listener.getsockname()[:2]
     return f"http://{f'[{host}]' if ':' in host else host}:{port}/"
 
@@ -73,15 +73,16 @@ def run(site: Site, listener: socket.socket) -> None:
 
 
 class _Server(uvicorn.Server):
-    """A server that lets open pages go before it waits for them."""
+    """A server that ends the event streams of open pages before it waits for requests to finish."""
 
     def __init__(self, config: uvicorn.Config, site: Site) -> None:
         super().__init__(config)
         self._site = site
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        self.force_exit = self.should_exit  # asked twice
+        self.force_exit = self.should_exit  # the second signal
         self.should_exit = True
-        with suppress(RuntimeError):  # no loop, no pages
-            loop = asyncio.get_running_loop()  # a signal comes at any time, also while this thread has the feed's locks
+        with suppress(RuntimeError):  # without a loop there are no open pages
+            # a signal may come while this thread holds the feed's locks, so the call is deferred
+            loop = asyncio.get_running_loop()
             loop.call_soon_threadsafe(self._site.feed.end)

@@ -1,4 +1,4 @@
-"""Signing in with a token, and out: a browser then has a cookie that no script and no other site can use."""
+"""Signing in with a token, and signing out. The browser gets a cookie that scripts and other sites can't use."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ _LASTS_S = 30 * 86400
 
 
 async def ask_token(ask: Ask) -> Response:
-    """The page that asks for a token."""
+    """Show the page that asks for a token."""
     return HTMLResponse(_page(ask, ""))
 
 
 async def sign_in(ask: Ask) -> Response:
-    """Take a token for a cookie."""
+    """Exchange a token for a cookie."""
     _refuse_others(ask)
     person = authentication.by_token(ask.site.people, forms.read(ask).get("token", "").strip())
     if person is None:
@@ -39,7 +39,7 @@ async def sign_in(ask: Ask) -> Response:
 
 
 async def sign_out(ask: Ask) -> Response:
-    """Forget the cookie."""
+    """Delete the cookie."""
     _refuse_others(ask)
     answer = RedirectResponse("/", 303)
     answer.delete_cookie(request_guard.cookie_of(ask.request), httponly=True, samesite="strict")
@@ -47,7 +47,7 @@ async def sign_out(ask: Ask) -> Response:
 
 
 def _refuse_others(ask: Ask) -> None:
-    """Another site shall sign nobody in, nor out."""
+    """Refuse requests from other sites, which must not sign anybody in or out."""
     if not request_guard.is_from_here(ask.request):
         raise Refusal(403, "this does not come from a page of this site")
 

@@ -1,7 +1,7 @@
-"""The site: everything a handler works with. One reads, one writes, one follows; nothing else touches the hub.
+"""The site: everything that a handler works with. One thread reads, one writes, one follows; only they touch the hub.
 
-`await site.read(function, ...)` calls `function(view, ...)` on the hub as this clone has it; `await site.write(person, make)`
-publishes the operation that `make(asked)` makes, under the person's name; `site.feed` says when the hub has moved.
+`await site.read(function, ...)` calls `function(view, ...)` on the hub's state in this clone; `await site.write(person, make)`
+publishes the operation that `make(asked)` returns, in the person's name; `site.feed` says when the hub has moved.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 
 class View(NamedTuple):
-    """The hub as a reader has it for one answer; it is not readable after that."""
+    """The hub as a handler reads it for one answer; it must not be kept after that."""
 
     hub: Clone
     snapshot: CachedSnapshot
@@ -54,12 +54,12 @@ class View(NamedTuple):
         return self.hub.published() or self.snapshot.commit
 
     def flow(self) -> Flow:
-        """The flow of work up to the tip."""
+        """Return the flow of work up to the tip."""
         return self.kept.get("flow", self.tip, self.now, lambda: flow_of(self.hub, self.tip))
 
 
 class Done(NamedTuple):
-    """What became of a write: the beads it touched, whether the hub has it, notes for who asked."""
+    """The result of a write: the beads it touched, whether the hub has it, and notes for the caller."""
 
     beads: tuple[str, ...]
     published: bool
@@ -67,9 +67,9 @@ class Done(NamedTuple):
 
 
 class Site:
-    """`people` may change things; without any, nobody may. `names` are the hosts it answers to; empty: to any.
+    """All that a handler needs. Only `people` may write; `names` are the host names it answers to, all if empty.
 
-    `pages` and `pasts` are what readers made already; only they may use them.
+    `pages` and `pasts` are the caches of the reader thread; only that thread may use them.
     """
 
     def __init__(
@@ -86,9 +86,9 @@ class Site:
         self.is_private = is_private
         self.open_hub = open_hub
         self.runtime = runtime
-        self.tell: Callable[[str], None] = lambda _: None  # whoever runs the server
-        self.secrets: Mapping[str, str] = {}  # of webhooks, by forge
-        self.helpers: Sequence[Helper] = ()  # what runs beside the feed as long as the site is open
+        self.tell: Callable[[str], None] = lambda _: None  # to whoever runs the server
+        self.secrets: Mapping[str, str] = {}  # webhook secrets by forge
+        self.helpers: Sequence[Helper] = ()  # threads that run alongside the feed while the site is open
         self.pages, self.pasts = Kept(), Kept()
         self._reader, self._writer = Room("bd reader", open_hub), Room("bd writer", open_hub)
         self.feed = Feed(open_hub, runtime, on_signs=self._reader.renew)
@@ -102,21 +102,21 @@ class Site:
         self.feed.close()
         for helper in self.helpers:
             helper.close()
-        self._reader.close(waits=False)  # a history may take long to read, and nobody waits for it any more
+        self._reader.close(waits=False)  # reading a history can take long, and nobody waits for the result any more
         self._writer.close()
 
     async def read(self, function: Callable[Concatenate[View, P], R], *args: P.args, **kwargs: P.kwargs) -> R:
-        """What the function makes of the hub as it now is."""
+        """Call the function with a view of the hub's current state, and return its result."""
         return await self._reader.do(lambda hub: function(_view(hub, self.pasts), *args, **kwargs))
 
     async def write(self, person: Person, make: Make) -> Done:
-        """Publish an operation in the person's name. Raises what it is refused with."""
+        """Publish an operation in the person's name. Raises the error if it is refused."""
         done = await self._writer.do(_write, person.name, make)
         self.feed.look()
         return done
 
     async def change(self, function: Callable[Concatenate[Clone, P], R], *args: P.args, **kwargs: P.kwargs) -> R:
-        """What the function makes of the writers' hub, in which it may write under a name of its own; then all look."""
+        """Call the function with the writer's clone, where it may write under its own name; then check the hub for changes."""
         done = await self._writer.do(function, *args, **kwargs)
         self.feed.look()
         return done
@@ -129,12 +129,12 @@ def _view(hub: Clone, kept: Kept) -> View:
 
 def _write(hub: Clone, name: str, make: Make) -> Done:
     own = hub.place
-    if name != own.user_name:  # whose commit it is, is not up to who started the server
+    if name != own.user_name:  # the author is the person who asked, not who started the server
         hub.place = own._replace(user_name=name, user_mail="")
     try:
         outcome = hub.publish(make(asked(hub.runtime, f"human:{name}")))
     finally:
-        hub.place = own  # the next write is somebody else's, or a webhook's
+        hub.place = own  # the next write has another author
     outcome.acknowledge()
     return Done(outcome.change.touched if outcome.change else (), outcome.published, _notes(outcome))
 

@@ -1,4 +1,4 @@
-"""Which stretch of time a page is about."""
+"""The time range that a page shows."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ _USUAL = "24h"
 
 
 def chosen(ask: Ask, now: datetime, flow: Flow) -> datetime:
-    """When the chosen stretch of time begins; `all` begins with the first work."""
+    """Return the start of the chosen range; `all` starts with the first work."""
     length = _WINDOWS[_name(ask)]
     first_s = min((row.at_s for row in flow.rows), default=int(now.timestamp()) - 1)
     return now - length if length else datetime.fromtimestamp(first_s, UTC)
 
 
 def choices(ask: Ask) -> str:
-    """The ways to the others."""
+    """Return links to the other ranges."""
     here = _name(ask)
     ways = (f"<b>{name}</b>" if name == here else f'<a href="?since={name}">{name}</a>' for name in _WINDOWS)
     return f'<p class="path">{" &middot; ".join(ways)}</p>\n'

@@ -1,4 +1,4 @@
-"""The file of people's tokens that `bd serve` is given: reading it, and making it. What stands in it is authentication.py's."""
+"""The file of tokens for `bd serve`: reading and creating it. Its format is described in authentication.py."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def people_of(path: str, starter: Callable[[], str], tell: Callable[[str], None]) -> tuple[Person, ...]:
-    """The people of the file, which is made where it is not there yet, with a token for who starts the server. Raises BadInput."""
+    """Return the people in the file. If it does not exist, create it with a token for who starts the server. Raises BadInput."""
     try:
         if not os.path.exists(path):
             _make(path, starter(), tell)

@@ -1,4 +1,4 @@
-"""Secrets of webhooks: a line for each forge in a file, or a variable of the environment. Never printed."""
+"""Webhook secrets, from a file with one line per forge or from environment variables. They are never printed."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from bd.policy.triggers import FORGES
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-# Nobody guesses a secret of so many characters.
+# Long enough that a secret cannot be guessed.
 SHORTEST = 16
 VARIABLE = "BD_HOOK_SECRET_"
 
 
 def read(text: str, where: str) -> dict[str, str]:
-    """The secrets of a file by forge. Raises BadInput with the line that is wrong, and never with what is in it."""
+    """Return the secrets in a file by forge. Raises BadInput with the number of a wrong line, but never with its content."""
     found: dict[str, str] = {}
     for number, line in enumerate(text.splitlines(), 1):
         if not line.strip() or line.lstrip().startswith("#"):
@@ -30,7 +30,7 @@ def read(text: str, where: str) -> dict[str, str]:
 
 
 def of_file(path: str) -> dict[str, str]:
-    """The secrets of a file that nobody else may read. Raises BadInput."""
+    """Return the secrets in a file, which nobody else may be able to read. Raises BadInput."""
     try:
         if os.name == "posix" and os.stat(path).st_mode & 0o077:
             raise BadInput(f"others on this machine may read {path}", hint=f"chmod 600 {path}")
@@ -41,7 +41,7 @@ def of_file(path: str) -> dict[str, str]:
 
 
 def from_environment(environment: Mapping[str, str]) -> dict[str, str]:
-    """The secrets of `BD_HOOK_SECRET_GITHUB` and its kin. Raises BadInput."""
+    """Return the secrets in `BD_HOOK_SECRET_GITHUB` and the like. Raises BadInput."""
     names = {forge: VARIABLE + forge.upper() for forge in FORGES}
     return {forge: _checked(environment[name], name) for forge, name in names.items() if environment.get(name)}
 

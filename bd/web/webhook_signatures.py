@@ -1,12 +1,12 @@
-"""Signatures of webhooks: whether a delivery is from who shares the secret, and what tells it from any other. Pure.
+"""Webhook signatures: checks that a delivery comes from a holder of the secret, and how to recognize replays. Pure functions.
 
-| forge | what proves it |
-| --- | --- |
-| github | `X-Hub-Signature-256`: HMAC-SHA256 of the body |
-| gitea, Forgejo | `X-Forgejo-Signature` or `X-Gitea-Signature`: the same |
-| gitlab | `webhook-signature` over id, time and body where the secret is a signing token (`whsec_…`), else `X-Gitlab-Token` |
+ forge | what proves it |
+ --- | --- |
+ github | `X-Hub-Signature-256`: HMAC-SHA256 of the body |
+ gitea, Forgejo | `X-Forgejo-Signature` or `X-Gitea-Signature`: the same |
+ gitlab | `webhook-signature` over id, time and body if the secret is a signing token (`whsec_…`), else `X-Gitlab-Token` |
 
-Only what was proved is read. Every comparison takes as long whether it is nearly right or not at all.
+Nothing is parsed before it is verified. Every comparison takes constant time.
 """
 
 from __future__ import annotations
@@ -21,18 +21,18 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 SIGNING = "whsec_"
-# How far the clock of who signs a time may be off.
+# The allowed clock skew of a signed time.
 SKEW_S = 300.0
 _ID_LIMIT = 200
 _SIGNATURES = 8
 
 
 class Forged(Exception):
-    """A delivery that is not proved; the words say what is wrong and nothing of the secret."""
+    """A delivery that could not be verified; the message says why, without revealing anything of the secret."""
 
 
 class Delivery(NamedTuple):
-    """A delivery that is proved: its event's name as the forge calls it (empty where the body says), its id, its body's digest."""
+    """A verified delivery: the event's name in the forge's words ("" if the body has it), its id, and the digest of its body."""
 
     forge: str
     event: str
@@ -41,7 +41,7 @@ class Delivery(NamedTuple):
 
 
 def delivery_of(forge: str, headers: Mapping[str, str], body: bytes, secret: str, now_s: float) -> Delivery:
-    """The delivery, proved. Raises Forged."""
+    """Verify a delivery and return it. Raises Forged."""
     _PROOFS[forge](headers, body, secret, now_s)
     event, name = _NAMES[forge]
     given = next((headers[one] for one in name if headers.get(one)), "")
@@ -99,7 +99,7 @@ def _is_same(given: str, right: str) -> bool:
 
 
 _PROOFS = {"github": _github, "gitea": _gitea, "gitlab": _gitlab}
-# Where each forge names the event, and where the delivery.
+# The headers with the event's name and with the delivery's id, by forge.
 _NAMES = {
     "github": ("x-github-event", ("x-github-delivery",)),
     "gitea": ("x-gitea-event", ("x-gitea-delivery", "x-forgejo-delivery")),

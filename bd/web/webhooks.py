@@ -1,7 +1,9 @@
-"""Webhooks of forges: proved, no replay, then told on. A push makes everybody look; other events fire triggers, once for the fleet.
+"""Webhooks of forges: deliveries are verified and checked for replays, then processed.
 
-What is in a body is data: it chooses a trigger by its event's name, and fills texts of that trigger's plan, which somebody
-with the right to write has put into the hub.
+A push makes this server check the hub; other events fire triggers, once for the whole fleet.
+
+The body is only data: its event's name selects a trigger, and its values fill in the texts of that trigger's plan, which
+somebody with write access has put into the hub.
 """
 
 from __future__ import annotations
@@ -30,7 +32,7 @@ if TYPE_CHECKING:
     from bd.web.routes import Ask
     from bd.web.webhook_signatures import Delivery
 
-# Larger deliveries are refused. Of what was delivered so much is remembered, in the clone, also when the server is new.
+# The largest delivery, and how many deliveries the clone remembers, also across restarts.
 LIMIT = 2 * 1024 * 1024
 REMEMBERED = 1000
 _NOTE = "deliveries.json"
@@ -38,7 +40,7 @@ _BY = "human:webhook"
 
 
 async def hook(ask: Ask) -> Response:
-    """Take a delivery: 202 for a push, 200 for what fired, 401 for what is not proved, 409 for a replay, 503 to come again."""
+    """Handle a delivery: 202 for a push, 200 if triggers fired, 401 if not verified, 409 for a replay, 503 to send it again."""
     forge = ask.words["forge"]
     secret = ask.site.secrets.get(forge)
     if not secret:
@@ -60,9 +62,9 @@ async def hook(ask: Ask) -> Response:
 
 
 def _take(hub: Clone, delivery: Delivery, name: str, event: dict[str, Any], tell: Callable[[str], None]) -> dict[str, Any]:
-    """What becomes of a proved delivery, in the one thread that writes. Raises Refusal for a replay."""
+    """Process a verified delivery, in the writer thread. Raises Refusal for a replay."""
     marks = [f"{delivery.forge}/{delivery.id}"]
-    if name != "push":  # its id is not signed everywhere: what was said counts, too
+    if name != "push":  # not every forge signs the id, so the body's digest counts too
         marks.append(f"{delivery.forge}/{delivery.digest}")
     kept = hub.noted_json(_NOTE, list) or []
     known = [str(one) for one in kept]
@@ -77,7 +79,7 @@ def _take(hub: Clone, delivery: Delivery, name: str, event: dict[str, Any], tell
 
 
 def _fire(hub: Clone, delivery: Delivery, name: str, event: dict[str, Any], tell: Callable[[str], None]) -> dict[str, Any]:
-    """Fire every trigger that waits for this event; `again` where the hub can't be written now."""
+    """Fire every trigger for this event; the result has `again` if the hub can't be written now."""
     try:
         hub.fetch()
     except BdError:

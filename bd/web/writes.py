@@ -1,4 +1,4 @@
-"""What people with a token may change. Each change is an ordinary operation in their name, published as any other."""
+"""The changes that people with a token can make. Each is an ordinary operation in their name."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ if TYPE_CHECKING:
     from bd.web.routes import Ask
     from bd.web.site import Make
 
-# What a new bead may be given here; the rest is for the command line.
+# The fields of a new bead that this form offers; the rest is for the command line.
 _TEXTS = ("title", "type", "description", "acceptance_criteria", "assignee", "parent")
 _LISTS = ("labels", "deps")
 _PRIORITIES = (("0", "P0 critical"), ("1", "P1 high"), ("2", "P2 normal"), ("3", "P3 low"), ("4", "P4 background"))
 
 
 async def new(ask: Ask) -> Response:
-    """The page for a new bead."""
+    """Show the form for a new bead."""
     fields = [
         layout.field("title", "Title", is_required=True),
         layout.row(
@@ -47,7 +47,7 @@ async def new(ask: Ask) -> Response:
 
 
 async def create(ask: Ask) -> Response:
-    """Make a bead."""
+    """Create a bead."""
     sent = forms.read(ask)
     spec: dict[str, object] = {key: sent[key].strip() for key in _TEXTS if sent.get(key, "").strip()}
     if not spec.get("title"):
@@ -71,25 +71,25 @@ async def comment(ask: Ask) -> Response:
 
 
 async def answer(ask: Ask) -> Response:
-    """Answer what a bead waits for."""
+    """Answer the question that a bead waits for."""
     text = _needed(ask, "text", "an empty answer")
     return await _done(ask, lambda asked: Answer(ids=[ask.words["id"]], text=text, **asked))
 
 
 async def retry(ask: Ask) -> Response:
-    """Open a dead letter again."""
+    """Reopen a dead letter."""
     reason = forms.read(ask).get("reason", "").strip() or None
     return await _done(ask, lambda asked: DlqRetry(ids=[ask.words["id"]], reason=reason, **asked))
 
 
 async def pause(ask: Ask) -> Response:
-    """Let nobody claim."""
+    """Pause claiming."""
     reason = forms.read(ask).get("reason", "").strip() or None
     return await _done(ask, lambda asked: Pause(reason=reason, **asked), "/")
 
 
 async def resume(ask: Ask) -> Response:
-    """Let the fleet claim again."""
+    """Resume claiming."""
     return await _done(ask, lambda asked: Resume(**asked), "/")
 
 
@@ -101,7 +101,7 @@ def _needed(ask: Ask, name: str, without: str) -> str:
 
 
 async def _done(ask: Ask, make: Make, page: str = "") -> Response:
-    """Publish, and show what was changed."""
+    """Publish the change, and show the bead or the given page."""
     assert ask.person is not None
     done = await ask.site.write(ask.person, make)
     if ask.wants_json:

@@ -1,4 +1,4 @@
-"""What pages load from this server beside themselves: the looks, one script, the icon. Read once; their names change with them."""
+"""The style sheet, the script and the icon of the pages. They are read once, and their names contain a hash of their content."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ _BY_NAME = {_NAMES[name]: (data, _KINDS[name.rpartition(".")[2]]) for name, data
 
 
 def path_of(name: str) -> str:
-    """Where a page finds it."""
+    """Return the URL path of an asset."""
     return f"/assets/{_NAMES[name]}"
 
 
 def content_of(name: str) -> tuple[bytes, str] | None:
-    """The bytes and the type of what has this name; None for nothing."""
+    """Return the content and the media type of an asset by its hashed name, or None."""
     return _BY_NAME.get(name)
