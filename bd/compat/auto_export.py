@@ -1,6 +1,6 @@
-"""`.beads/issues.jsonl` for viewers: kept up to date after writes, where the setting `export_auto` says so.
+"""Automatic export: keeps `.beads/issues.jsonl` up to date after writes, for viewers, if the setting `export_auto` is on.
 
-The file is none of the hub's: git ignores it, and nothing here reads it back.
+The file is not part of the hub: git ignores it, and bd never reads it.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ NAME = "issues.jsonl"
 
 
 def refresh(hub: Clone, snapshot: CachedSnapshot) -> str:
-    """Write the file if what it says has changed; words for the user when it can't be written, else none."""
+    """Write the file if its content has changed. Returns a message for the user if it can't be written, else ""."""
     folder = hub.client_folder()
     path = os.path.join(folder, NAME)
     if os.path.islink(folder) or os.path.islink(path):

@@ -1,7 +1,7 @@
-"""The `--json` objects: beads as existing clients of the Go `bd` expect them, and what ours adds.
+"""The `--json` objects: beads in the form that clients of the Go `bd` expect, with our additions.
 
-Field names and the two shapes of `dependencies` follow docs/format.md, "JSON". No nulls: what
-is unset is left out.
+docs/format.md, section "JSON", describes the field names and the two shapes of `dependencies`. There are no nulls: unset fields
+are left out.
 """
 
 from __future__ import annotations
@@ -37,21 +37,21 @@ _AS_THEY_ARE = frozenset(
     """.split()
 )
 SCHEMA_VERSION = 1
-# The derivation of a bead's entry in a list, and how many entries are written at once.
+# The name of the cached list entries in the store, and how many entries are written at once.
 ISSUE = "issue"
 PIECE = 500
 
 
 def issue(bead: Bead, ranking: Ranking) -> dict[str, Any]:
-    """The Issue object of a bead: id first, labels sorted, times as stored, plus `phase` and `effective_priority`.
+    """Return the Issue object of a bead: id first, labels sorted, times as stored, plus `phase` and `effective_priority`.
 
-    The `ranking` is that of the snapshot and the instant at which the bead is shown, one for all that are.
+    `ranking` belongs to the snapshot and the time of the output; use the same one for all beads shown together.
     """
     return {**_lasting(bead), **_passing(bead, ranking)}
 
 
 def _lasting(bead: Bead) -> dict[str, Any]:
-    """What the bead's file alone decides of its Issue object."""
+    """Return the part of the Issue object that depends only on the bead's file."""
     shown: dict[str, Any] = {"id": bead.id, "title": bead.title}
     for key, value in bead.fields.items():
         if key in _AS_THEY_ARE:
@@ -66,7 +66,7 @@ def _lasting(bead: Bead) -> dict[str, Any]:
 
 
 def _passing(bead: Bead, ranking: Ranking) -> dict[str, Any]:
-    """What other beads and the clock decide of its Issue object."""
+    """Return the part of the Issue object that depends on other beads and the clock."""
     return {
         "status": status_now(bead, ranking.now),
         "phase": ranking.readiness.phase(bead),
@@ -81,7 +81,7 @@ def _later(one: str, other: str) -> str:
 
 
 def edges(bead: Bead) -> list[dict[str, Any]]:
-    """The raw edges of a bead, as lists and exports carry them; who made one and when is in `edge_details`."""
+    """Return the raw edges of a bead, as in lists and exports. Their authors and times are in `edge_details`."""
     made = {"created_at": bead.created_at or "1970-01-01T00:00:00Z"}
     details = bead.get("edge_details")
     details = details if isinstance(details, dict) else {}
@@ -99,16 +99,16 @@ def edges(bead: Bead) -> list[dict[str, Any]]:
             continue
         kind = link.get("type", "related")
         if kind == "related" and isinstance(details.get(link["id"]), dict):
-            kind = details[link["id"]].get("type", kind)  # it would have been a circle
+            kind = details[link["id"]].get("type", kind)  # stored as related because it would have closed a cycle
         found.append(edge(link["id"], kind, {key: value for key, value in link.items() if key not in ("id", "type")}))
     return found
 
 
 def listed(beads: Lineup, snapshot: Snapshot, now: datetime, size: int = 0) -> Iterator[str]:
-    """The JSON text of a list in pieces: Issues with counts (of `blocks` edges) and raw edges, two spaces of indentation.
+    """Yield the JSON text of a list in pieces, indented by two spaces: Issues with raw edges and counts (of `blocks` edges).
 
-    The store has the entries that last (`lasting_entries`); the others are made here. `size` is the most to list;
-    0 is no limit.
+    The store caches the entries that don't change by time (`lasting_entries`); the others are made here. `size` is the most beads
+    to list; 0 means no limit.
     """
     ranking = Ranking(snapshot, now)
     entries = islice(beads.derived(ISSUE), size or None)
@@ -123,7 +123,7 @@ def listed(beads: Lineup, snapshot: Snapshot, now: datetime, size: int = 0) -> I
 
 
 def lasting_entries(snapshot: Snapshot, now: datetime) -> Derive:
-    """Derive the entries in a list, by id, of those beads whose entry only a change of some bead makes wrong."""
+    """Return a function that derives list entries by id, for beads whose entry changes only when some bead changes."""
     ranking = Ranking(snapshot, now)
 
     def derive(ids: Sequence[str]) -> dict[str, str]:
@@ -133,12 +133,12 @@ def lasting_entries(snapshot: Snapshot, now: datetime) -> Derive:
 
 
 def _entries(ids: Sequence[str], ranking: Ranking) -> dict[str, str]:
-    """The entries of beads, by id, with their effective priority marked."""
+    """Return the list entries of beads by id, with a mark in place of the effective priority."""
     snapshot = ranking.snapshot
     if not ids:
         return {}
     beads = snapshot.wholes(list(ids))
-    snapshot.heads({target for bead in beads for target in (*awaited(bead), bead.parent or bead.id)})  # all at once
+    snapshot.heads({target for bead in beads for target in (*awaited(bead), bead.parent or bead.id)})  # loads them all at once
     dependents = snapshot.dependent_counts(list(ids))
     ranking.weigh(ids)
     return {bead.id: _entry(bead, dependents.get(bead.id, 0), ranking) for bead in beads}
@@ -148,14 +148,17 @@ _PRIORITY = '"effective_priority": "@'
 
 
 def _marked(bead: Bead, ranking: Ranking, phase: str) -> str:
-    """What stands in an entry for the effective priority: a place that time moves, or the number itself."""
+    """Return the mark for the effective priority: a place on the time-dependent scale, or a fixed number."""
     if phase == "ready":
         return f"@{'c' if is_critical(bead) else 'r'}{ranking.place(bead, is_ready=True)!r}"
     return f"@={round(ranking.effective(bead), 3)!r}"
 
 
 def _as_of_now(text: str, ranking: Ranking) -> str:
-    """An entry with the effective priority as it is now. What we wrote comes last, behind anything a user may have named so."""
+    """Replace the mark in an entry with the effective priority as of now.
+
+    The mark is the last match: user keys come before it.
+    """
     before, _, rest = text.rpartition(_PRIORITY)
     mark, _, behind = rest.partition('"')
     points = mark[1:] if mark[0] == "=" else repr(round(ranking.at_place(float(mark[1:]), critical=mark[0] == "c"), 3))
@@ -163,7 +166,7 @@ def _as_of_now(text: str, ranking: Ranking) -> str:
 
 
 def _entry(bead: Bead, dependents: int, ranking: Ranking) -> str:
-    """A bead as lines of JSON, indented for their place in a list."""
+    """Return a bead as lines of JSON, indented for a list."""
     shown = _lasting(bead)
     raw = edges(bead)
     if raw:
@@ -179,7 +182,7 @@ def _entry(bead: Bead, dependents: int, ranking: Ranking) -> str:
 
 
 def _json(value: Any, margin: str) -> str:
-    """What `json.dumps` makes of a value with two spaces of indentation, which it leaves to Python at five times the time."""
+    """Do the same as `json.dumps` with an indentation of two, which is pure Python and takes five times as long."""
     kind = type(value)
     if kind is str:
         return json.encoder.encode_basestring(value)
@@ -195,7 +198,7 @@ def _json(value: Any, margin: str) -> str:
 
 
 def detailed(bead: Bead, snapshot: Snapshot, now: datetime) -> dict[str, Any]:
-    """The IssueDetails of `show`: whole objects of what it depends on and what depends on it, comments, counts."""
+    """Return the IssueDetails for `show`: full objects of dependencies and dependents, comments, and counts."""
     ranking = Ranking(snapshot, now)
     shown = issue(bead, ranking)
     above = [(edge["depends_on_id"], edge["type"]) for edge in edges(bead)]
@@ -238,18 +241,18 @@ def _child_order(pair: tuple[Bead, str]) -> tuple[str, str]:
 
 
 def linked(bead: Bead | None, kind: str, ranking: Ranking) -> dict[str, Any] | None:
-    """An Issue as one end of an edge."""
+    """Return an Issue as one end of an edge."""
     return {**issue(bead, ranking), "dependency_type": kind} if bead else None
 
 
 def blocked(bead: Bead, ranking: Ranking) -> dict[str, Any]:
-    """An Issue with what blocks it."""
+    """Return an Issue with the beads that block it."""
     waits = ranking.readiness.blockers(bead)
     return {**issue(bead, ranking), "blocked_by_count": len(waits), "blocked_by": waits}
 
 
 def comments(bead: Bead) -> list[dict[str, str]]:
-    """A bead's comments, oldest first."""
+    """Return a bead's comments, oldest first."""
     made = [
         {
             "id": str(entry.get("id", "")),
@@ -264,7 +267,7 @@ def comments(bead: Bead) -> list[dict[str, str]]:
 
 
 def epics(snapshot: Snapshot, now: datetime) -> list[dict[str, Any]]:
-    """The open epics with how far their children are."""
+    """Return the open epics with the progress of their children."""
     found = []
     ranking = Ranking(snapshot, now)
     for bead in sorted(snapshot.live(), key=lambda bead: (bead.priority, bead.created_at, bead.id)):
@@ -285,7 +288,7 @@ def epics(snapshot: Snapshot, now: datetime) -> list[dict[str, Any]]:
 
 
 def statistics(snapshot: Snapshot, now: datetime) -> dict[str, Any]:
-    """The numbers of `stats`, by stored status, by phase, and the Go tool's summary."""
+    """Return the numbers for `stats`: by stored status, by phase, and the Go tool's summary."""
     by_status: dict[str, int] = {}
     by_phase: dict[str, int] = {}
     leads: list[float] = []

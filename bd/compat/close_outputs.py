@@ -1,4 +1,4 @@
-"""What `close --output` is given: small content goes into the bead, larger beside it, anything else is a reference."""
+"""The value of `close --output`: small content goes into the bead, larger content next to it; anything else is a reference."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ if TYPE_CHECKING:
 
     from bd.store import Clone
 
-# More than this is stored beside the bead.
+# Larger content is stored next to the bead.
 IN_BEAD = 16_384
-# The same for what is to be validated.
+# The same limit for output that is to be validated.
 CHECKED_IN_BEAD = 1_000_000
 
 
 def output_of(typed: str, hub: Clone, in_bead: int = IN_BEAD) -> dict[str, Any]:
-    """The arguments of a close: `output`, and `stores` for what lies beside the bead. Raises BadInput and NotFound."""
+    """Return the arguments of a close: `output`, and `stores` for files next to the bead. Raises BadInput and NotFound."""
     if typed != "-" and is_elsewhere(typed):
         name, ref = parse_artifact(reference(hub, typed))
         return {"output": {"artifacts": [{"name": name, "ref": ref}]}}
@@ -54,6 +54,6 @@ def _text(data: bytes) -> str | None:
 
 
 def _name(typed: str, text: str | None) -> str:
-    """The file's own name, as far as any system takes it."""
+    """Return the file's own name, reduced to characters that every system allows."""
     given = "" if typed == "-" else re.sub(r"[^A-Za-z0-9._-]+", "-", os.path.basename(typed)).strip(".-")
     return given[:100] or ("output" if text is None else "output.txt")

@@ -1,7 +1,7 @@
-"""What a bead starts from: what its context_refs point to, as far as the hub has it.
+"""The context of a bead: resolves its context_refs as far as the hub has them.
 
-A reference is another bead's output (`task:ID:output`), a file of the hub, or something that is elsewhere (a URL, a
-place in a commit, a full path): that is named and never read, because a bead may name anything.
+A reference is another bead's output (`task:ID:output`), a file of the hub, or something elsewhere (a URL, a path in a commit, an
+absolute path). The last kind is only listed and never read, because a bead may name anything.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ LIMIT = 1_000_000
 
 
 def context_of(bead: Bead, snapshot: Snapshot, hub: Clone) -> list[dict[str, Any]]:
-    """Each reference in order: `name`, `ref`, and `data` or `text`, or `missing` with why there is neither."""
+    """Return an entry per reference, in order: `name`, `ref`, and `data`, `text`, or the reason why they are `missing`."""
     refs = (bead.get("spec") or {}).get("context_refs") or []
     found: list[dict[str, Any]] = []
     for ref in refs if isinstance(refs, list) else [refs]:
@@ -60,7 +60,7 @@ def _of(text: str, snapshot: Snapshot, hub: Clone) -> list[dict[str, Any]]:
 
 
 def _file(name: str, ref: str, snapshot: Snapshot, hub: Clone) -> dict[str, Any]:
-    """A file of the hub with its text; anything else by its reference alone."""
+    """Return a file of the hub with its text; for anything else only the reference."""
     shown = {"name": name, "ref": ref}
     if "://" in ref or re.match(r"[^\s@:]+@[0-9a-fA-F]{7,64}:", ref) or ref.startswith(("/", "~", "\\")) or ref[1:2] == ":":
         return {**shown, "missing": "it is elsewhere"}
@@ -76,7 +76,7 @@ def _file(name: str, ref: str, snapshot: Snapshot, hub: Clone) -> dict[str, Any]
 
 
 def printed(entry: dict[str, Any]) -> str:
-    """An entry for people and prompts: a heading, and what it says."""
+    """Return an entry as text for people and prompts: a heading and the content."""
     title = f": {entry['title']}" if entry.get("title") else ""
     head = f"== {entry['name']}{title} ({entry['ref']})"
     if "missing" in entry:

@@ -1,4 +1,4 @@
-"""A DAG for others: as JSON, as a Mermaid flowchart, as a Graphviz graph."""
+"""Exports of a DAG: JSON, a Mermaid flowchart, or a Graphviz graph."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ _LABEL_LIMIT = 60
 
 
 def spent_usd(beads: list[Bead]) -> float:
-    """What the beads have cost so far."""
+    """Return what the beads have cost so far."""
     return float(sum((bead.get("cost") or {}).get("usd") or 0 for bead in beads))
 
 
 def summary(dag: Dag) -> dict[str, Any]:
-    """A DAG in a line: the object that `dag list` gives."""
+    """Return the summary of a DAG, as in `dag list`."""
     counts: dict[str, int] = {}
     for task in dag.tasks:
         counts[dag.phases[task.id]] = counts.get(dag.phases[task.id], 0) + 1
@@ -47,7 +47,7 @@ def summary(dag: Dag) -> dict[str, Any]:
 
 
 def as_json(dag: Dag, shape: Shape, snapshot: Snapshot, now: datetime) -> dict[str, Any]:
-    """The whole DAG, with every bead in it."""
+    """Return the whole DAG with all its beads."""
     wholes = snapshot.wholes([dag.root.id, *(member.bead.id for member in dag.members)])
     ranking = Ranking(snapshot, now)
     ceiling = wholes[0].get("budget_ceiling_usd")
@@ -65,7 +65,7 @@ def as_json(dag: Dag, shape: Shape, snapshot: Snapshot, now: datetime) -> dict[s
 
 
 def _drawn(dag: Dag, shape: Shape) -> tuple[list[Bead], list[tuple[str, str]]]:
-    """What a picture shows: the root with its tasks, and each edge from what comes first to what waits for it."""
+    """Return the nodes and edges of a drawing: the root and its tasks, with edges from each bead to those that wait for it."""
     beads = [dag.root, *(member.bead for member in dag.members)]
     edges = [(target, task) for task, targets in shape.edges.items() for target in targets]
     ends = [one for one in shape.leaves if one != dag.root.id]
@@ -73,7 +73,7 @@ def _drawn(dag: Dag, shape: Shape) -> tuple[list[Bead], list[tuple[str, str]]]:
 
 
 def mermaid(dag: Dag, shape: Shape) -> str:
-    """A Mermaid flowchart; the longest way still to go has thick borders."""
+    """Return a Mermaid flowchart; the critical path has thick borders."""
     beads, edges = _drawn(dag, shape)
     numbers = {bead.id: f"n{place}" for place, bead in enumerate(beads)}
     lines = ["flowchart TD"]
@@ -86,12 +86,12 @@ def mermaid(dag: Dag, shape: Shape) -> str:
 
 
 def _mermaid_text(text: str) -> str:
-    """Words that Mermaid takes as words: anything else as the number of its character."""
+    """Escape a text for Mermaid: special characters as numeric codes."""
     return re.sub(r"[^\w \-.,/()]", lambda match: f"#{ord(match.group())};", _cut(text))
 
 
 def dot(dag: Dag, shape: Shape) -> str:
-    """A Graphviz graph."""
+    """Return a Graphviz graph."""
     beads, edges = _drawn(dag, shape)
     lines = ["digraph {", "  node [shape=box, style=filled, fontname=sans];"]
     for bead in beads:

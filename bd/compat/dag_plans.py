@@ -1,7 +1,7 @@
-"""A whole DAG as one plan: what `bd plan apply` makes of a plan file, and the plan file of a DAG that is there.
+"""A whole DAG as one plan: reads a plan file for `bd plan apply`, and makes the plan file of an existing DAG.
 
-Belongs here: the root, the names, and which tasks the beads above them wait for. Does not belong here: reading the
-forms of plan files (plan_files.py), and of one bead in them (plan_beads.py).
+This module handles the root, the names, and which tasks their parents wait for. plan_files.py reads the forms of plan files,
+plan_beads.py single beads in them.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from bd.core.model import Bead, Snapshot
     from bd.core.operation import DecisionContext
 
-# What a bead is meant to be; the rest of its file is what became of it so far.
+# The fields that define a bead; all others record what has happened to it.
 _PLANNED = (
     *("title", "type", "priority", "base_priority", "priority_boost_per_minute", "deadline", "labels", "needs", "expected"),
     *("exclusive", "description", "design", "acceptance_criteria", "notes", "spec", "claim_mode", "max_attempts", "retry"),
@@ -37,15 +37,15 @@ _NAME_LIMIT = 40
 
 
 def read_graph(source: str, context: DecisionContext | None = None) -> list[dict[str, Any]]:
-    """The beads of a plan file (`-`: stdin) as `ApplyPlan` takes them: the root first, and every one with a name.
+    """Read the beads of a plan file (`-`: stdin) for `ApplyPlan`: the root first, and each with a name.
 
-    Raises NotFound, and BadInput and WouldCycle naming the line.
+    Raises NotFound, or BadInput or WouldCycle with the line.
     """
     return graph_of(bytes_of(source), "stdin" if source == "-" else source, context)
 
 
 def graph_of(data: bytes, shown: str, context: DecisionContext | None = None) -> list[dict[str, Any]]:
-    """The same from a text that was read already; `shown` is what the errors call it."""
+    """Do the same for text that was read already; error messages call it `shown`."""
     specs = read_specs(data, shown, context)
     root, *tasks = specs
     stray = next((task for task in tasks if task not in root.tasks), None)
@@ -64,17 +64,17 @@ def graph_of(data: bytes, shown: str, context: DecisionContext | None = None) ->
 
 
 def _wait_for_tasks(spec: Spec) -> None:
-    """What stands above tasks is done last: it waits for those of them that none of the others waits for."""
+    """Make a parent wait for its last tasks: those that none of its other tasks waits for."""
     waited_for = {target for task in spec.tasks for target in waits_of(task)}
     there = set(waits_of(spec))
     spec.edges += [("", task.name) for task in spec.tasks if task.name and task.name not in waited_for | there]
 
 
-# --- the other way round ------------------------------------------------------------------
+# --- from a DAG to a plan ------------------------------------------------------------------
 
 
 def plan_of(root: Bead, snapshot: Snapshot) -> dict[str, Any]:
-    """The plan that makes this DAG anew: its beads as they were meant, without what became of them."""
+    """Return a plan that recreates this DAG: its beads as planned, without their progress."""
     members = below(root, children_by_parent(snapshot))
     beads = snapshot.wholes([root.id, *(member.bead.id for member in members)])
     names = _names(beads)
@@ -86,12 +86,12 @@ def plan_of(root: Bead, snapshot: Snapshot) -> dict[str, Any]:
 
 
 def plan_text(plan: dict[str, Any]) -> str:
-    """A plan as YAML."""
+    """Return a plan as YAML."""
     return editor.document(plan, _ORDER)
 
 
 def _planned(bead: Bead, names: dict[str, str], root: Bead, waits: list[str]) -> dict[str, Any]:
-    """A bead as a plan says it; what it names inside the plan by name, anything else by id."""
+    """Return a bead as in a plan. References to beads of the plan are by name, all others by id."""
     fields: dict[str, Any] = {"name": names[bead.id]}
     fields.update(with_refs({key: bead.get(key) for key in _PLANNED if bead.get(key) is not None}, names))
     output = {key: value for key, value in (bead.get("output") or {}).items() if key not in _YIELDED}
@@ -111,7 +111,7 @@ def _planned(bead: Bead, names: dict[str, str], root: Bead, waits: list[str]) ->
 
 
 def _names(beads: list[Bead]) -> dict[str, str]:
-    """A name for each bead: the one its plan gave it, else words of its title; no two alike."""
+    """Return a unique name for each bead: its name in the original plan, or else words of its title."""
     names: dict[str, str] = {}
     taken: set[str] = set()
     for bead in beads:

@@ -1,7 +1,7 @@
-"""A file that a person or a program wrote, as untyped values: JSON, JSON lines, or YAML.
+"""Documents written by a person or a program, read as untyped values: JSON, JSON lines, or YAML.
 
-Belongs here: which of the three it is, and values that keep their spelling (`Plain` is a
-scalar without quotes), so that a title `1.10` stays one. Does not belong here: what keys mean.
+This module detects the format and keeps the spelling of values, so that a title `1.10` stays `1.10` (`Plain` is a scalar without
+quotes). It does not know what keys mean.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from bd.core.schema import Kind
 
-# `"code" | "research"`, as the source papers write a choice; no YAML reader takes it. Its first value stands for it.
+# A choice such as `"code" | "research"`, as the source papers write it. It is invalid YAML, so its first value is used.
 _CHOICE = re.compile(
     r"""^(\s*(?:-\s+)?[\w-]+:[ \t]+)("[^"\n]*"|'[^'\n]*')(?:[ \t]*\|[ \t]*(?:"[^"\n]*"|'[^'\n]*'))+""", re.MULTILINE
 )
@@ -28,14 +28,14 @@ _LINE = re.compile(r"\(line (\d+)\)")
 
 
 class Entry(NamedTuple):
-    """One value of a file, and where it stands: `line 3`, or nothing for the whole file."""
+    """One value of a document, and its location: `line 3`, or "" for the whole document."""
 
     where: str
     value: Any
 
 
 def entries_of(data: bytes, source: str) -> list[Entry]:
-    """The values of the file: one for a JSON or YAML document, one a line for JSON lines. Raises BadInput naming the line."""
+    """Return the values of a document: one for JSON or YAML, one per line for JSON lines. Raises BadInput with the line."""
     try:
         text = codec.text_of(data)
     except codec.Unreadable as error:
@@ -55,7 +55,7 @@ def _json_document(text: str) -> list[Entry] | None:
 
 
 def _json_lines(text: str, source: str) -> list[Entry] | None:
-    """The lines as JSON; None where the first one is not."""
+    """Parse the lines as JSON; None if the first one is not JSON."""
     found: list[Entry] = []
     for number, line in enumerate(text.split("\n"), start=1):
         if not line.strip():
@@ -74,7 +74,7 @@ def _loads(text: str) -> Any:
 
 
 def _plain(value: Any) -> Any:
-    """JSON values as the YAML reader's: what is no text is a scalar without quotes."""
+    """Convert JSON values to those of the YAML reader, where everything except text is an unquoted scalar."""
     if isinstance(value, dict):
         return {key: _plain(item) for key, item in value.items()}
     if isinstance(value, list):
@@ -87,7 +87,7 @@ def _plain(value: Any) -> Any:
 
 
 def _yaml(text: str, source: str) -> Any:
-    """The YAML document, a mapping or a list. A choice between quoted values means its first one."""
+    """Parse a YAML document, a mapping or a list. A choice between quoted values is read as its first value."""
     try:
         return _yaml_document(text)
     except codec.Unreadable as error:
@@ -101,7 +101,7 @@ def _yaml(text: str, source: str) -> Any:
 
 
 def _yaml_document(text: str) -> Any:
-    """The one mapping or list of the text. The reader takes mappings only: a list is read as the value of a key."""
+    """Parse a text with one mapping or list. The reader only takes mappings, so a list is read as the value of a key."""
     lines = text.split("\n")
     first = next((i for i, line in enumerate(lines) if line.strip() and not line.lstrip().startswith(("#", "---"))), 0)
     if not lines[first].startswith(("- ", "[")) and lines[first].strip() != "-":
@@ -114,27 +114,27 @@ def _yaml_document(text: str) -> Any:
 
 
 def _mapping(text: str) -> dict[str, Any]:
-    return codec._read(text).root or {}  # noqa: SLF001  untyped; what parse gives would spell 1.10 anew
+    return codec._read(text).root or {}  # noqa: SLF001  untyped; `parse` would change the spelling of 1.10
 
 
 def first_choice(value: Any) -> Any:
-    """The first of `available | busy | offline`; any other value as it is."""
+    """Return the first value of a choice such as `available | busy | offline`; any other value unchanged."""
     match = _WORD_CHOICE.match(value) if isinstance(value, Plain) else None
     return Plain(match[1]) if match else value
 
 
 def is_null(value: Any) -> bool:
-    """Whether a raw value is written as nothing."""
+    """Return whether a raw value is null or empty."""
     return value is None or (type(value) is Plain and value in ("", "null", "Null", "NULL", "~"))
 
 
 def as_json(value: Any) -> Any:
-    """A raw value as JSON would have it: what is quoted is text, what is plain may be a number or a truth value."""
+    """Convert a raw value as JSON would: quoted values are text, unquoted ones may be numbers or booleans."""
     return typed("value", value, "any")
 
 
 def typed(key: str, value: Any, kind: Kind) -> Any:
-    """A raw value as its kind says; None when it is unset. Raises BadInput saying what is wrong."""
+    """Convert a raw value to its kind; None if it is unset. Raises BadInput with the reason."""
     try:
         return types.typed(key, value, kind)
     except types.WrongKind as error:

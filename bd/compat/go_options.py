@@ -1,12 +1,11 @@
-"""What clients of the Go tool send that means nothing here, or can't be done here. Data, and nothing else.
+"""Flags and commands of the Go tool that are ignored or refused here. Only data.
 
-A flag whose name ends in `=` takes a value. Flags that do something belong to their commands,
-global ones to global_options.py.
+A flag that ends in `=` takes a value. Flags that have an effect are declared by their commands, global ones in global_options.py.
 """
 
 from __future__ import annotations
 
-# Taken, and nothing changes by them. By command, for a group's commands by both words.
+# Accepted without effect, by command; for the commands of a group, by both words.
 IGNORED_FLAGS = {
     "close": "--suggest-next --continue --no-auto --session=",
     "comments": "--local-time",
@@ -32,7 +31,7 @@ IGNORED_FLAGS = {
     "update": "--persistent --no-history --spec-id= --session=",
 }
 
-# Refused, because an answer that takes no notice of them would be a wrong one. With what to do instead.
+# Refused, because ignoring them would give a wrong answer. Each with an alternative.
 _KEPT = "every bead is kept, and offered to whom it fits: leave it out, and bd delete ID --force when it has served"
 _ELSEWHERE = "create it in that hub: bd -C FOLDER create"
 _BY_DUE = "bd list --json, and look at due_at"
@@ -84,7 +83,7 @@ _HUBS = "bd export and bd import carry beads from hub to hub"
 _EXCLUSIVE = "bd create --exclusive NAME: two beads with one name are never in work at once"
 _MEMORIES = "write it into a bead, a comment, or AGENTS.md"
 
-# Commands of the Go tool that are not here, with what does the same or comes closest; of a group that is, both words.
+# Commands of the Go tool that do not exist here, with the closest alternative; for an existing group's commands, by both words.
 REFUSED_COMMANDS = {
     "admin": "bd doctor, bd archive, bd delete",
     "ado": _TRACKERS,

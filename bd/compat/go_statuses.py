@@ -1,6 +1,6 @@
-"""Statuses in exports: what viewers of the Go tool's exports know, and ours in their words.
+"""The mapping between our statuses and those that viewers of the Go tool's exports know, in both directions.
 
-Belongs here: the mapping, both ways. A viewer may leave out a whole line whose status it does not know.
+A viewer may drop a whole line whose status it does not know.
 """
 
 from __future__ import annotations
@@ -10,20 +10,20 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from typing import Any
 
-# The key beside a status in a viewer's words that keeps the one it has here.
+# The key that keeps our own status in an export, next to the one for viewers.
 OWN_STATUS = "own_status"
 _KNOWN = frozenset({"open", "in_progress", "blocked", "deferred", "closed", "pinned", "hooked"})
 _IN_THEIR_WORDS = {"cancelled": "closed", "dead_letter": "blocked"}
-# `validating` and what a hub adds: neither free nor done.
+# For `validating` and a hub's own statuses: neither available nor done.
 _OTHERWISE = "in_progress"
 
 
 def in_viewers_words(status: str) -> str:
-    """A stored status as viewers know it."""
+    """Return the status that viewers know for a stored status."""
     return status if status in _KNOWN else _IN_THEIR_WORDS.get(status, _OTHERWISE)
 
 
 def stored(row: dict[str, Any]) -> Any:
-    """The status of an exported row as it was stored, unless somebody has changed what stands beside it."""
+    """Return the stored status of an exported row, unless somebody has changed the viewers' status since."""
     status, own = row.get("status"), row.get(OWN_STATUS)
     return own if isinstance(own, str) and own not in _KNOWN and in_viewers_words(own) == status else status

@@ -1,6 +1,6 @@
-"""A workspace of the Go tool, as it lies in a folder: which of its files hold the beads, and what else is there.
+"""A workspace of the Go tool in a folder: finds the files with the beads, and lists what else is there.
 
-Belongs here: finding and choosing. What the rows mean is jsonl_import.py's and table_dumps.py's.
+This module finds and chooses files. jsonl_import.py and table_dumps.py know what the rows mean.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ if TYPE_CHECKING:
 
     from bd.compat.jsonl_import import Batch
 
-# Where exports lie, and where dumps do, the likelier first.
+# Where exports and dumps may be, the most likely first.
 _EXPORTS = (".beads/issues.jsonl", ".beads/beads.jsonl", "issues.jsonl", "beads.jsonl")
 _DUMPS = (".beads/backup", "backup")
-# What the tool keeps beside them and nothing here reads.
+# What the tool keeps in addition; bd does not read it.
 _LEFTOVERS = (".beads/dolt", ".beads/embeddeddolt", ".beads/interactions.jsonl", ".beads/backup")
 _TABLES = ("dependencies.jsonl", "labels.jsonl", "comments.jsonl", "events.jsonl", "config.jsonl")
 _PREFIX = re.compile(r"^issue[-_]prefix:\s*[\"']?([^\"'#\s]+)", re.MULTILINE)
 
 
 class Workspace(NamedTuple):
-    """What was found: the beads, the prefix their ids have, words of this workspace's own, and what stays behind."""
+    """The contents of a workspace: beads, id prefix, custom types and statuses, and what is left behind."""
 
     batch: Batch
     prefix: str
@@ -40,7 +40,7 @@ class Workspace(NamedTuple):
 
 
 def sources(place: str) -> list[str]:
-    """The files and dump folders of a place that hold beads; the place itself where it is one."""
+    """Return the files and dump folders with beads in a place; the place itself if it is one."""
     if os.path.isfile(place):
         return [place]
     if any(os.path.isfile(os.path.join(place, name)) for name in _TABLES) and _has(place, "issues.jsonl"):
@@ -50,13 +50,13 @@ def sources(place: str) -> list[str]:
 
 
 def _has(folder: str, name: str) -> bool:
-    """Whether there is a file with something in it; one that is a link could lead anywhere."""
+    """Return whether there is a non-empty file. Links are not followed, because they could lead anywhere."""
     path = os.path.join(folder, name)
     return os.path.isfile(path) and not os.path.islink(path) and os.path.getsize(path) > 0
 
 
 def look(place: str, on_progress: Callable[[int, int, str], None] | None = None) -> Workspace:
-    """What a place holds. Of an export and a dump, the one with the newest change. Raises NotFound."""
+    """Read the workspace in a place. Of several exports and dumps, the one with the newest change is used. Raises NotFound."""
     found = sources(place)
     if not found:
         looked = ", ".join((*_EXPORTS[:3], *_DUMPS))
@@ -79,7 +79,7 @@ def _newest(batch: Batch) -> str:
 
 
 def _prefix(place: str, batch: Batch) -> str:
-    """What the ids start with: as the workspace says, else as most of them do; empty where neither can be a prefix."""
+    """Return the prefix of the ids: as configured, else the most frequent one; "" if neither is a valid prefix."""
     said = batch.prefix
     config = os.path.join(place, ".beads", "config.yaml")
     if not said and os.path.isfile(config) and not os.path.islink(config):

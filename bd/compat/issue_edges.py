@@ -1,7 +1,7 @@
-"""The edges of one issue row on their way into a bead: depends_on, parent, links, and who made each and when.
+"""Converts the edges of an issue row to the fields of a bead: depends_on, parent, links, and who added each and when.
 
-A bead keeps dependencies and its parent as plain ids. What else an edge says (who made it, when,
-metadata) goes into the bead's `edge_details`, by target; views.edges puts it back.
+A bead keeps its dependencies and its parent as plain ids. Everything else about an edge (author, time, metadata) goes into the
+bead's `edge_details`, by target; bead_json.edges puts it back.
 """
 
 from __future__ import annotations
@@ -26,7 +26,10 @@ _UNSET_TIMES = ("0001-01-01T00:00:00", "1970-01-01T00:00:00")
 
 
 class EdgeList:
-    """The edges of one bead, in the order they were added. `made_at` is the bead's own time: an edge's equal one is not kept."""
+    """The edges of one bead, in the order in which they were added.
+
+    An edge's time is dropped if it equals `made_at`, the bead's.
+    """
 
     def __init__(self, made_at: str | None) -> None:
         self._made_at = made_at
@@ -37,7 +40,7 @@ class EdgeList:
 
     @classmethod
     def of(cls, fields: dict[str, Any]) -> EdgeList:
-        """The edges that a bead's fields hold."""
+        """Return the edges in the fields of a bead."""
         found = cls(fields.get("created_at"))
         found._depends_on = list(fields.get("depends_on", []))
         found._parent = fields.get("parent")
@@ -49,7 +52,7 @@ class EdgeList:
         return found
 
     def add(self, edge: dict[str, Any]) -> None:
-        """One more edge, raw or as `show` has it. Raises ValueError for one without a target or with a time that is none."""
+        """Add an edge, raw or as in `show`. Raises ValueError if it has no target or an invalid time."""
         is_raw = "depends_on_id" in edge
         target = str(edge.get("depends_on_id" if is_raw else "id") or "").strip()
         if not target:
@@ -69,12 +72,12 @@ class EdgeList:
         return {(_PARENT, self._parent), *((link["type"], link["id"]) for link in self._links)}
 
     def add_parent(self, target: str) -> None:
-        """The parent that a row names outside its edges."""
+        """Set the parent that a row names outside of its edges."""
         if self._parent is None:
             self._parent = target
 
     def put_into(self, fields: dict[str, Any]) -> dict[str, Any]:
-        """The fields with these edges."""
+        """Return the fields with these edges."""
         details: dict[str, dict[str, Any]] = {}
         for (kind, target), detail in self._details.items():
             if detail:
@@ -101,6 +104,6 @@ class EdgeList:
 
 
 def _kind_of(text: str) -> str:
-    """The edge's kind; the spellings with an underscore are those with a hyphen."""
+    """Return the edge's kind. Spellings with underscores mean the same as with hyphens."""
     spelled = text.strip().lower().replace("_", "-")
     return spelled if spelled in _KINDS else text.strip()

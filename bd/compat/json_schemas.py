@@ -1,6 +1,7 @@
-"""JSON Schemas of a hub's YAML files, for editors: made from the tables of schema.py, hardly stricter than the reader.
+"""JSON Schemas of a hub's YAML files, for editors; made from the tables of core/schema.py.
 
-Other keys are allowed, for they survive. Of times only what docs/format.md names is valid; the reader takes more.
+They are hardly stricter than the reader: unknown keys are allowed, because bd keeps them. Only times in the format of
+docs/format.md are valid; the reader accepts more.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ DIALECT = "http://json-schema.org/draft-07/schema#"
 _TIME = r"^\s*\d{4}-\d{2}-\d{2}([Tt ]\d{2}:\d{2}(:\d{2}(\.\d+)?)?\s*([Zz]|[+-]\d{2}:?\d{2})?)?\s*$"
 _DURATION = r"^\s*(\d+(\.\d+)?|(\d+(\.\d+)?[sSmMhHdD])+)\s*$"
 _TRUTH = "^([Tt][Rr][Uu][Ee]|[Ff][Aa][Ll][Ss][Ee]|[Yy][Ee][Ss]|[Nn][Oo]|[01])$"
-# What a scalar without quotes may be to an editor, and is a text to bd.
+# The types that an editor may see for an unquoted scalar; bd reads them all as text.
 _SCALAR = ["string", "number", "boolean", "null"]
 _KINDS: dict[Kind, dict[str, Any]] = {
     "text": {"type": _SCALAR},
@@ -37,7 +38,7 @@ _KINDS: dict[Kind, dict[str, Any]] = {
     },
     "status": {"anyOf": [{"enum": [*fields.STORED_STATUSES, "ready"]}, {"type": _SCALAR}]},
 }
-# The words that an editor offers; a hub may add its own.
+# The values that an editor suggests; a hub may add its own.
 _OFFERED: dict[str, list[str]] = {"type": fields.TYPES, "claim_mode": ["exclusive", "advisory"]}
 
 FILES: dict[str, tuple[str, Mapping[str, Kind], tuple[str, ...]]] = {
@@ -48,7 +49,7 @@ FILES: dict[str, tuple[str, Mapping[str, Kind], tuple[str, ...]]] = {
 
 
 def schema(name: str) -> dict[str, Any]:
-    """The schema of a kind of file: bead, agent or config."""
+    """Return the schema of a kind of file: bead, agent or config."""
     title, table, required = FILES[name]
     made: dict[str, Any] = {"$schema": DIALECT, "title": title, **_object(table)}
     if required:

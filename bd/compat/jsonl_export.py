@@ -1,7 +1,6 @@
-"""Beads as issue lines: Beads JSONL on its way out.
+"""Export of beads as Beads JSONL, one issue per line.
 
-Belongs here: the record of a bead, and files of them. A record says only what is stored, nothing
-that depends on the time of asking, so that two exports of one state have the same bytes.
+A record contains only stored data and nothing that depends on the current time, so two exports of the same state are identical.
 """
 
 from __future__ import annotations
@@ -31,17 +30,17 @@ _ORDER = (
     *("deadline", "defer_until", "external_ref", "metadata"),
 )
 _LARGEST_NUMBER = 2**63
-# What the Go tool's exports leave out unless told otherwise.
+# Left out by the Go tool's exports unless requested.
 _INFRA = frozenset({"agent", "rig", "role", "message"})
-# The key beside a comment's number that keeps the id it has here.
+# The key for a comment's original id, next to its number.
 OWN_ID = "own_id"
-_DIGITS = 13  # what a double carries exactly
+_DIGITS = 13  # the digits that a double can represent exactly
 
 
 def record_of(bead: Bead, dependent_count: int) -> dict[str, Any]:
-    """A bead as an issue line: what every reader knows first, then every other key of the bead.
+    """Return a bead as an issue record: first the fields that every reader knows, then all others.
 
-    Only what is stored; nothing that depends on the time of asking.
+    It contains only stored data, nothing that depends on the current time.
     """
     fields = {key: value for key, value in bead.fields.items() if value not in (None, "", [], {})}
     fields["status"] = in_viewers_words(bead.status)
@@ -76,7 +75,10 @@ def record_of(bead: Bead, dependent_count: int) -> dict[str, Any]:
 def records_of(
     snapshot: Snapshot, left_out: Counter[str], *, everything: bool = False, include_infra: bool = False
 ) -> Iterator[dict[str, Any]]:
-    """The records of a hub's beads by id, closed ones too, without what the Go tool's exports leave out, which is counted."""
+    """Yield the records of all beads by id, including closed ones.
+
+    `left_out` counts those that the Go tool's exports leave out.
+    """
     heads = sorted({bead.id: bead for bead in snapshot.every()}.values(), key=lambda bead: bead.id)
     waiting = Counter(target for head in heads for target in set(head.depends_on))
     for head in heads:
@@ -113,23 +115,23 @@ def _written_comment(entry: dict[str, Any], bead: Bead) -> dict[str, Any]:
 
 
 def _number_of(text: str) -> int:
-    """A comment's id as a number, since older viewers leave out a whole bead where it is a text; always the same one."""
+    """Return a comment's id as a stable number, because older viewers drop a whole bead if the id is a string."""
     if text.isascii() and text.isdigit() and (text == "0" or text[0] != "0") and int(text) < _LARGEST_NUMBER:
         return int(text)
     return int(hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:_DIGITS], 16)
 
 
 def lines_of(records: Iterable[dict[str, Any]]) -> Iterable[str]:
-    """One compact JSON object a line."""
+    """Yield one compact JSON object per line."""
     for record in records:
         yield json.dumps(record, ensure_ascii=False, separators=(",", ":")) + "\n"
 
 
 def write_whole(path: str, lines: Iterable[str]) -> None:
-    """Write a file whole or not at all; what is there and is no plain file (a pipe, a device) is written to. Raises BadInput."""
+    """Write a file atomically; an existing pipe or device is written to directly. Raises BadInput."""
     target = os.path.realpath(path)
     try:
-        os.stat(os.path.dirname(target))  # nobody asked for a folder
+        os.stat(os.path.dirname(target))  # no folder is created
         if os.path.isfile(target) or not os.path.exists(target):
             files.replace(target, "".join(lines), durably=True)
             return

@@ -1,11 +1,10 @@
-"""Beads JSONL: one issue a line, read into bead fields.
+"""Import of Beads JSONL: one issue per line, converted to bead fields.
 
-Belongs here: what a line's keys mean, and which of them are only another way to say "unset".
-Does not belong here: writing lines (jsonl_export.py), table dumps (table_dumps.py), and what an import does with a bead that is here
-already (operations/import_beads.py).
+This module knows the keys of a line, and which values only mean "unset". table_dumps.py reads table dumps, and
+operations/import_beads.py merges with existing beads.
 
-Keys nobody here knows stay in the bead under their own names. A foreign value that can't stand
-under a key of ours (a `progress` that is a number) is kept below `foreign_fields`.
+Unknown keys stay in the bead under their own names. A value that is invalid for one of our keys (such as a number as `progress`)
+is kept in `foreign_fields`.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ if TYPE_CHECKING:
 
 _OWN_NAMES = {name: key for key, name in JSON_NAMES.items()}
 FOREIGN_FIELDS = "foreign_fields"
-# What follows from everything else, or says where the line came from.
+# Derived from other data, or about the origin of the line.
 _DERIVED = frozenset(
     {
         *("_type", "_schema", "schema_version", "dependency_count", "dependent_count", "comment_count", "content_hash"),
@@ -43,7 +42,7 @@ STRUCTURE = frozenset(
     {"id", "labels", "dependencies", "depends_on", "parent", "links", "edge_details", "comments", FOREIGN_FIELDS}
 )
 _SWITCHES = frozenset({"ephemeral", "pinned", "is_template", "no_history", "crystallizes"})
-# Columns of a raw table dump beyond the JSON keys.
+# Columns of a raw table dump that are not JSON keys.
 _COLUMNS = frozenset(
     {"source_repo", "agent_state", "hook_bead", "role_bead", "role_type", "rig", "quality_score", "last_activity", "timeout_ns"}
 )
@@ -52,9 +51,9 @@ _ZERO_TIME = "0001-01-01T00:00:00"
 
 
 class Batch(NamedTuple):
-    """What a file or folder holds: bead fields ready to import, and everything that is not among them, with reasons.
+    """The contents of a file or folder: bead fields ready for import, and everything else with the reasons.
 
-    `unread` are (where, why) of lines that could not be read; `lost_edges` edges of beads that are not in it.
+    `unread` are pairs (location, reason) of unreadable lines; `lost_edges` are edges whose bead is not in the batch.
     """
 
     source: str
@@ -71,7 +70,7 @@ class Batch(NamedTuple):
 
 
 def bytes_of(source: str) -> bytes:
-    """The content of a file, or of stdin for `-`. Raises NotFound, BadInput."""
+    """Return the content of a file, or of stdin for `-`. Raises NotFound or BadInput."""
     if source == "-":
         stream = getattr(sys.stdin, "buffer", None)
         return stream.read() if stream is not None else sys.stdin.read().encode()
@@ -85,7 +84,7 @@ def bytes_of(source: str) -> bytes:
 
 
 def event_of(data: bytes, shown: str) -> dict[str, Any]:
-    """An event: one JSON object. Raises BadInput."""
+    """Parse an event: one JSON object. Raises BadInput."""
     try:
         event = json.loads(data)
     except (ValueError, RecursionError) as error:
@@ -96,9 +95,9 @@ def event_of(data: bytes, shown: str) -> dict[str, Any]:
 
 
 def rows_of(data: bytes, prefix: str = "") -> tuple[list[tuple[str, Any]], list[tuple[str, str]]]:
-    """The JSON values of a file with where each stands, and the lines that are not JSON with why.
+    """Return the JSON values of a file with their locations, and the lines that are not JSON with the reasons.
 
-    One value a line; a file that is one JSON array (`bd list --json`) or one object is taken too.
+    The file has one value per line, or is one JSON array (`bd list --json`) or object.
     """
     whole = _whole(data)
     if whole is not None:
@@ -135,7 +134,7 @@ def _refuse_constant(name: str) -> Any:
 
 
 def read(source: str, on_progress: Callable[[int, int, str], None] | None = None) -> Batch:
-    """The beads of a JSONL file (`-`: stdin). Raises NotFound and BadInput where there is nothing to read."""
+    """Read the beads of a JSONL file (`-`: stdin). Raises NotFound or BadInput if there is nothing to read."""
     rows, unread = rows_of(bytes_of(source))
     batch = gather(source, rows, unread, on_progress)
     if any(isinstance(row, dict) and "timeout_ns" in row for _, row in rows[:1]):
@@ -149,7 +148,7 @@ def gather(
     unread: list[tuple[str, str]],
     on_progress: Callable[[int, int, str], None] | None = None,
 ) -> Batch:
-    """The batch that issue rows make. Of two rows with one id the newer is taken."""
+    """Make a batch from issue rows. Of two rows with the same id, the newer is used."""
     batch = Batch(source, [], [], list(unread), [], [])
     found: dict[str, dict[str, Any]] = {}
     strays: list[tuple[str, dict[str, Any]]] = []
@@ -176,7 +175,7 @@ def gather(
 
 
 def _take(where: str, row: Any, found: dict[str, dict[str, Any]], strays: list[tuple[str, dict[str, Any]]], batch: Batch) -> None:
-    """One row into the batch: among the beads, the skipped, or the unread."""
+    """Add a row to the batch: to the beads, the skipped, or the unread."""
     if not isinstance(row, dict):
         batch.unread.append((where, "is not a JSON object"))
         return
@@ -207,10 +206,9 @@ def _take(where: str, row: Any, found: dict[str, dict[str, Any]], strays: list[t
 
 
 def fields_of(row: dict[str, Any], strays: list[tuple[str, dict[str, Any]]] | None = None) -> dict[str, Any]:
-    """The bead fields of an issue row, typed and checked as a bead file's are.
+    """Return the bead fields of an issue row, typed and checked like those of a bead file.
 
-    Edges that say they are another bead's go into `strays`. Raises codec.Unreadable and
-    ValueError saying what is wrong.
+    Edges whose `issue_id` is another bead go into `strays`. Raises codec.Unreadable or ValueError with the reason.
     """
     fields: dict[str, Any] = {"id": str(row.get("id") or "").strip()}
     for key, value in row.items():
@@ -239,7 +237,7 @@ def fields_of(row: dict[str, Any], strays: list[tuple[str, dict[str, Any]]] | No
 
 
 def _taken(key: str, value: Any) -> tuple[str, Any]:
-    """The bead's key and value for one of a row; the value None where the row says nothing by it."""
+    """Return the bead's key and value for a key of a row; the value is None if it means "unset"."""
     name = "timeout" if key == "timeout_ns" else _OWN_NAMES.get(key, key)
     if value is None or (value == "" and (key in _EMPTY_IS_UNSET or name in BEAD_FIELDS)):
         return name, None
@@ -273,7 +271,7 @@ def _listed(key: str, row: dict[str, Any]) -> list[Any]:
 
 
 def _comment(entry: Any) -> dict[str, Any]:
-    """A comment as a bead keeps it: its id a text, made from what it says where there is none."""
+    """Return a comment in a bead's form. Its id is a string; if it has none, it is made from its content."""
     if not isinstance(entry, dict):
         raise ValueError("comments: a list of objects was expected")
     at = entry.get("created_at") or entry.get("at")
@@ -321,7 +319,7 @@ def _edges_of(row: dict[str, Any], fields: dict[str, Any], strays: list[tuple[st
 
 
 def _canonical(fields: dict[str, Any]) -> dict[str, Any]:
-    """The fields as a bead file with them reads: every value typed. Raises codec.Unreadable."""
+    """Return the fields as they would be read from a bead file, all values typed. Raises codec.Unreadable."""
     given = {**fields, "id": fields["id"] or "x"}
     while True:
         try:

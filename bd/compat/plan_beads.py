@@ -1,7 +1,7 @@
-"""One bead of a plan: its keys under the names beads have, its values typed, as `Create` takes it.
+"""One bead of a plan: its keys mapped to a bead's fields and its values typed, for `Create`.
 
-Belongs here: the field names people and other tools use for the same thing, those of the source
-papers included. Does not belong here: the shapes of whole plans and the names in them (plan_files.py).
+This module knows the synonyms that people, other tools and the source papers use for fields. plan_files.py handles the forms of
+whole plans and the names in them.
 """
 
 from __future__ import annotations
@@ -37,9 +37,9 @@ ALIASES = {
     "completed_at": "closed_at",
     "key": "name",
 }
-# What stands beside the title in some plans and inside `spec` in a bead.
+# Keys that some plans put next to the title and a bead has inside `spec`.
 _OF_SPEC = frozenset({"prompt", "context_refs", "max_cost_usd", "max_duration", "model_preferences", "fallback_models"})
-# The states of the source papers, as statuses that are stored.
+# The states of the source papers, as stored statuses.
 _STATES = {
     "created": "open",
     "pending": "open",
@@ -52,7 +52,7 @@ _STATES = {
 }
 _MANAGED = frozenset({"uid", "claim", "claims", "claimed_at"})
 _OWN = frozenset({"name", "deps", "dependencies", "inherit_labels", "tasks"})
-# The nodes of the Go tool's graphs may say these; no bead has them, so they are kept as metadata.
+# Keys in the nodes of the Go tool's graphs that beads do not have; kept as metadata.
 _AS_METADATA = frozenset(
     {
         *("from", "ephemeral", "no_history", "wisp_type", "mol_type", "pinned", "event_kind", "actor", "target", "payload"),
@@ -60,25 +60,25 @@ _AS_METADATA = frozenset(
     }
 )
 _IGNORED = frozenset({"assign_after_create"})
-# Keys whose entries are edges, and the kind of an entry that names none: nothing is "waits for".
+# Keys whose entries are edges, with the default kind of an entry; "" means "waits for".
 _EDGES = {"depends_on": "", "deps": "", "dependencies": "", "links": "related"}
 _ZERO_IS_UNSET = frozenset({"attempts", "attempts_forgiven"})
 _SECONDS = ("_sec", "_seconds")
 
 
 class Place(NamedTuple):
-    """Where an entry stands in a file: in words, and as the keys and numbers that lead there."""
+    """The location of an entry in a file: in words, and as a path of keys and indices."""
 
     words: str
     path: tuple[str | int, ...] = ()
 
     def inside(self, words: str, *path: str | int) -> Place:
-        """A place below this one."""
+        """Return a location inside this one."""
         return Place(f"{self.words}, {words}" if self.words else words, (*self.path, *path))
 
 
 class Misplaced(Exception):
-    """A mistake in one entry of a file: its place, and the word there that is wrong. Who has the text names the line."""
+    """An error in an entry of a file: its location, and the wrong word there. The caller, who has the text, adds the line."""
 
     def __init__(self, message: str, place: Place, word: str = "", *, hint: str | None = None, is_circle: bool = False) -> None:
         super().__init__(message)
@@ -88,14 +88,14 @@ class Misplaced(Exception):
         self.is_circle = is_circle
 
     def told(self, data: bytes, shown: str) -> BdError:
-        """The error to end with, naming the line of the text where it can be told."""
+        """Return the final error, with the line in the text if it is found."""
         line = codec.line_of(data, self.place.path, self.word)
         words = f"{shown}, line {line}: {self}" if line else f"{shown}: {self}"
         return (WouldCycle if self.is_circle else BadInput)(words, hint=self.hint, line=line)
 
 
 class Spec:
-    """A bead to be made. `fields` as Create takes them; `edges` are (kind, target) still to be resolved."""
+    """A bead to be created. `fields` are those of Create; `edges` are pairs (kind, target), not resolved yet."""
 
     def __init__(self, place: Place) -> None:
         self.place = place
@@ -104,20 +104,20 @@ class Spec:
         self.edges: list[tuple[str, str]] = []
         self.parent: str | None = None
         self.metadata: dict[str, Any] = {}
-        self.tasks: list[Spec] = []  # those that stand below it in the file, at any depth
+        self.tasks: list[Spec] = []  # those below it in the file, at any depth
         self.is_excerpt = False  # from a source paper: ids in it may be placeholders
 
     @property
     def words(self) -> str:
-        """Its place, and its name where it has one."""
+        """Its location, with its name if it has one."""
         return f"{self.place.words} ({self.name})" if self.name else self.place.words
 
     def wrong(self, message: str, hint: str | None = None, word: str = "") -> Misplaced:
-        """The error that this bead's entry is wrong, at that word in it."""
+        """Return an error about this bead's entry, at a word in it."""
         return Misplaced(f"{self.words}: {message}", self.place, word, hint=hint)
 
     def value(self) -> dict[str, Any]:
-        """The spec for Create."""
+        """Return the spec for Create."""
         spec = dict(self.fields)
         metadata = {**spec.get("metadata", {}), **self.metadata}
         if metadata:
@@ -133,7 +133,7 @@ class Spec:
 
 
 def read_spec(raw: Any, place: Place, *, without: frozenset[str] = frozenset()) -> Spec:
-    """The bead that an entry describes; keys in `without` are the caller's. Raises BadInput naming entry and field."""
+    """Return the bead that an entry describes; the caller handles the keys in `without`. Raises BadInput with entry and field."""
     spec = Spec(place)
     if not isinstance(raw, dict):
         raise spec.wrong("a bead is a mapping with a title", hint='title: "What to do"')
@@ -189,7 +189,7 @@ def _put(spec: Spec, given: str, value: Any) -> None:
 
 
 def _put_field(fields: dict[str, Any], key: str, value: Any) -> None:
-    """A plain field of a bead. Times stay as typed: `tomorrow` is understood later."""
+    """Set a plain field. Times stay as typed, because words such as `tomorrow` are resolved later."""
     kind = BEAD_FIELDS[key]
     if kind == "list" and not isinstance(value, list):
         value = [part.strip() for part in str(typed(key, value, "text")).split(",") if part.strip()]
@@ -201,7 +201,7 @@ def _put_field(fields: dict[str, Any], key: str, value: Any) -> None:
 
 
 def _put_priority(fields: dict[str, Any], value: Any) -> None:
-    """0 to 4 or P0 to P4; anything above is the finer scale."""
+    """Set the priority: 0 to 4 or P0 to P4; larger numbers are on the finer scale."""
     word = str(typed("priority", value, "text")).strip()
     if word.lower().removeprefix("p") in ("0", "1", "2", "3", "4"):
         fields["priority"] = int(word[-1])
@@ -213,7 +213,7 @@ def _put_priority(fields: dict[str, Any], value: Any) -> None:
 
 
 def _put_spec(fields: dict[str, Any], value: Any) -> None:
-    """The work description; its constraints stand in it directly, and what is required are the bead's needs."""
+    """Set the work description. Its constraints are merged into it, and its requirements become the bead's needs."""
     if not isinstance(value, dict):
         raise BadInput("spec: a mapping was expected", hint="spec: {prompt: ...}")
     flat = {name: item for name, item in value.items() if name != "constraints"}
@@ -231,7 +231,10 @@ def _put_spec(fields: dict[str, Any], value: Any) -> None:
 
 
 def refuse_unusable(key: str, value: Any) -> None:
-    """Refuse what a bead may say and what nothing could go by: a limit that is no number, a check that nobody knows. Raises BadInput."""
+    """Refuse values that are stored as they are but could not be used, such as an invalid limit or unknown check.
+
+    Raises BadInput.
+    """
     inner = {f"{key}.{name}": item for name, item in value.items()} if isinstance(value, dict) else {key: value}
     for name, item in inner.items():
         if item is None or item == "":
@@ -256,7 +259,7 @@ def _is_number(value: Any, least: float) -> bool:
 
 
 def _put_managed(spec: Spec, key: str, value: Any) -> None:
-    """A claim can't be planned; an empty one, as the papers print it, says only how often to give a sign of life."""
+    """Handle a claim, which can't be planned. An empty one, as in the papers, only sets the heartbeat interval."""
     filled = {k: v for k, v in value.items() if not is_null(v)} if isinstance(value, dict) else {key: value}
     if set(filled) - {"heartbeat_interval_sec", "heartbeat_interval_s"}:
         raise BadInput(f"{key!r} is written by bd alone", hint="bd claim ID takes a bead")
@@ -273,10 +276,11 @@ def _entries(key: str, value: Any) -> list[Any]:
 
 
 def _edge(entry: Any, kind: str = "") -> tuple[str, str]:
-    """(kind, target) of `ID`, `kind:ID`, or a mapping with type and target.
+    """Return (kind, target) from `ID`, `kind:ID`, or a mapping with type and target.
 
-    A mapping is an edge of this bead, so that `blocks` in it means "waits for"; as a text,
-    `blocks:ID` says that the other bead waits for this one.
+    A mapping is an edge of this bead, so `blocks` in it means "waits for"; as text, `blocks:ID` means that the other bead waits
+    for
+    this one.
     """
     if isinstance(entry, dict):
         target = next((entry[key] for key in ("depends_on_id", "target", "id", "to") if key in entry), None)
@@ -290,13 +294,13 @@ def _edge(entry: Any, kind: str = "") -> tuple[str, str]:
 
 
 def edge_kind(text: str) -> str:
-    """The kind of an edge in one spelling; empty for what simply waits."""
+    """Return the normalized kind of an edge; "" if it means "waits for"."""
     kind = text.strip().lower().replace("_", "-")
     return "" if kind in ("depends-on", "blocked-by", "blocks-on") else kind
 
 
 def _in_durations(value: Any, key: str) -> dict[str, Any]:
-    """A mapping with its `*_sec` keys as durations."""
+    """Return a mapping with its `*_sec` keys converted to durations."""
     if not isinstance(value, dict):
         raise BadInput(f"{key}: a mapping was expected")
     out: dict[str, Any] = {}

@@ -1,9 +1,8 @@
-"""Plans: many beads from one file, as `bd create --file` makes them in one commit.
+"""Plans: files with many beads, which `bd create --file` creates in one commit.
 
-Read are JSON lines (a bead a line), a YAML or JSON plan (a root with tasks), a list of beads, a
-single bead, the Go tool's graphs (nodes and edges), and the examples of the source papers as
-they are printed (`task:`, `dag:`). Ids in such an example that can't be ids (`task_01J8K1...`)
-are placeholders: they are kept as metadata, with a word in the notes.
+Supported forms: JSON lines (a bead per line), a YAML or JSON plan (a root with tasks), a list of beads, a single bead, the Go
+tool's graphs (nodes and edges), and the examples of the source papers as printed (`task:`, `dag:`). Ids in those examples that
+are not valid (`task_01J8K1...`) are placeholders: they are kept as metadata, and the notes mention it.
 """
 
 from __future__ import annotations
@@ -42,19 +41,19 @@ _AGENT_NAMES = {
 
 
 def read_plan(source: str, context: DecisionContext | None = None) -> list[dict[str, Any]]:
-    """The beads of a plan file (`-`: stdin) as Create takes them, those that others name first.
+    """Read the beads of a plan file (`-`: stdin) for Create, in such an order that beads come before those that refer to them.
 
-    Raises NotFound, and BadInput naming the line or the entry: for what is no YAML or JSON, a
-    field no bead has, a name that nothing in the plan has.
+    Raises NotFound, or BadInput with the line or entry: for invalid YAML or JSON, an unknown field, or a name that is not in the
+    plan.
     """
     data = bytes_of(source)
     return [spec.value() for spec in read_specs(data, "stdin" if source == "-" else source, context)]
 
 
 def read_specs(data: bytes, shown: str, context: DecisionContext | None = None) -> list[Spec]:
-    """The beads of a plan's text, parents before their children, every name in them checked.
+    """Read the beads of a plan's text, parents before their children, and check every name in them.
 
-    With a `context` their values too, which the hub and the clock have a say in. Raises BadInput and WouldCycle.
+    With a `context`, also check the values that depend on the hub or the clock. Raises BadInput and WouldCycle.
     """
     specs: list[Spec] = []
     try:
@@ -72,7 +71,7 @@ def read_specs(data: bytes, shown: str, context: DecisionContext | None = None) 
 
 
 def _check_values(specs: list[Spec], context: DecisionContext) -> None:
-    """Refuse what no bead of this hub may say: an unknown type, a time that is none."""
+    """Refuse values that are invalid in this hub, such as an unknown type or an invalid time."""
     for spec in specs:
         for key, value in spec.fields.items():
             try:
@@ -85,7 +84,7 @@ def _check_values(specs: list[Spec], context: DecisionContext) -> None:
 
 
 def _parents_first(specs: list[Spec]) -> list[Spec]:
-    """The beads in their order, but none before its parent."""
+    """Return the beads in their order, except that parents come before their children."""
     by_name = {spec.name: spec for spec in specs if spec.name}
     placed: dict[int, Spec] = {}
     for spec in specs:
@@ -115,7 +114,7 @@ def _specs_of(entry: Entry) -> list[Spec]:
 
 
 def _one(raw: Any, where: Place) -> list[Spec]:
-    """The beads of one entry: a bead, a bead with tasks below it, or the lists of a graph."""
+    """Return the beads of one entry: a bead, a bead with tasks, or the lists of a graph."""
     if isinstance(raw, dict) and isinstance(raw.get("task"), dict) and "title" not in raw:
         return [_paper_task(raw["task"], where)]
     lists = [key for key in _LIST_KEYS if isinstance(raw, dict) and isinstance(raw.get(key), list)]
@@ -141,7 +140,7 @@ def _one(raw: Any, where: Place) -> list[Spec]:
 
 
 def _take_id(spec: Spec, raw: dict[str, Any]) -> None:
-    """An `id` names the bead inside the plan; one that is made like a bead's id becomes the bead's own."""
+    """Use an `id` as the bead's name in the plan; if it has the form of a bead's id, also as its id."""
     given = raw.get("id")
     if given is None or is_null(given):
         return
@@ -159,7 +158,7 @@ def _free_name(specs: list[Spec]) -> str:
 
 
 def _edges(raw: Any, specs: list[Spec]) -> None:
-    """The edges that a graph lists apart from its nodes: `from` waits for `to`, or is linked to it."""
+    """Add the edges that a graph lists separately from its nodes: `from` waits for `to`, or is linked to it."""
     by_name = {spec.name: spec for spec in specs if spec.name}
     for number, edge in enumerate(raw if isinstance(raw, list) else [], start=1):
         where = Place(f"edges[{number}]", ("edges", number - 1))
@@ -190,7 +189,7 @@ def _is_placeholder(text: str) -> bool:
 
 
 def _paper_task(raw: dict[str, Any], where: Place) -> Spec:
-    """A bead from a `task:` as the papers print it; the DAG it belongs to is the tree above it."""
+    """Return the bead of a `task:` as printed in the papers; its DAG is the tree above it."""
     spec = read_spec(raw, where.inside("task", "task"), without=frozenset({"id", "dag_id"}))
     spec.is_excerpt = True
     _take_id(spec, raw)
@@ -203,11 +202,11 @@ def _paper_task(raw: dict[str, Any], where: Place) -> Spec:
 
 
 def _dag(raw: dict[str, Any], where: Place) -> list[Spec]:
-    """The tree that a `dag:` stands for: its root, and its tasks where they are written out."""
+    """Return the tree of a `dag:`: its root, and its tasks if they are included."""
     tasks = raw["tasks"] if isinstance(raw.get("tasks"), list) else []
     written_out = [task if "task" in task else {"task": task} for task in tasks if isinstance(task, dict)]
     plan = {key: value for key, value in raw.items() if key not in _OF_DAG}
-    # A DAG runs while its tasks do: its root is open until somebody closes it.
+    # The root of a running DAG stays open until somebody closes it.
     if str(first_choice(raw.get("status"))) in ("running", "failed"):
         plan["status"] = "open"
     specs = _one({**plan, "tasks": written_out}, where)
@@ -234,14 +233,14 @@ def _say_placeholders(spec: Spec) -> None:
 
 
 class AgentForm(NamedTuple):
-    """What a file says of an agent: the keys of its own file, and those of its capacity file."""
+    """The contents of an agent's file: the keys of its own file, and those of its capacity file."""
 
     agent: dict[str, Any]
     capacity: dict[str, Any]
 
 
 def read_agent(source: str) -> AgentForm:
-    """An agent as the papers print it: wrapped in `agent:`, or its capacity file. Raises BadInput, NotFound."""
+    """Read an agent as printed in the papers: wrapped in `agent:`, or as a capacity file. Raises BadInput and NotFound."""
     entry = entries_of(bytes_of(source), source)[0]
     root = entry.value if isinstance(entry.value, dict) else {}
     agent: dict[str, Any] = {}
@@ -282,9 +281,9 @@ def _looks_like_id(text: str) -> bool:
 
 
 def _resolve(specs: list[Spec]) -> None:
-    """Check every name, and turn `blocks:NAME` around, so that the later bead says what it waits for.
+    """Check every name, and reverse `blocks:NAME`, so that the later bead has the dependency.
 
-    A placeholder in an excerpt that names nothing here becomes metadata.
+    A placeholder in an excerpt that refers to nothing here becomes metadata.
     """
     names, by_name = _names(specs)
     for spec in specs:
@@ -311,7 +310,7 @@ def _resolve(specs: list[Spec]) -> None:
 
 
 class _Named(EmptySnapshot):
-    """The beads of a plan under their names, as far as their edges go."""
+    """A snapshot of a plan's beads by name, with only their edges."""
 
     def __init__(self, beads: dict[str, Bead]) -> None:
         self._beads = beads
@@ -321,7 +320,7 @@ class _Named(EmptySnapshot):
 
 
 def _refuse_circles(specs: list[Spec]) -> None:
-    """Refuse what can never start: beads of the plan that wait for each other, parents included."""
+    """Refuse beads of the plan that wait for each other, also through their parents: they could never start."""
     named = {spec.name or f"\n{place}": spec for place, spec in enumerate(specs)}
     beads = {name: Bead({"id": name, "parent": spec.parent, "depends_on": waits_of(spec)}) for name, spec in named.items()}
     planned = _Named(beads)
@@ -334,12 +333,12 @@ def _refuse_circles(specs: list[Spec]) -> None:
 
 
 def waits_of(spec: Spec) -> list[str]:
-    """The names and ids that a bead of a plan itself waits for."""
+    """Return the names and ids that a bead of a plan waits for."""
     return [target for kind, target in spec.edges if not kind or kind in WAITING_LINKS]
 
 
 def _names(specs: list[Spec]) -> tuple[dict[str, str], dict[str, Spec]]:
-    """What may stand for each bead of the plan: its name, and the id it is to get."""
+    """Return all words that can refer to each bead of the plan: its name, and its future id."""
     names: dict[str, str] = {}
     by_name: dict[str, Spec] = {}
     for spec in specs:

@@ -1,8 +1,7 @@
-"""Raw table dumps: a folder with one JSONL file a table, as the Go tool's `backup` writes them.
+"""Raw table dumps: a folder with one JSONL file per table, as written by the Go tool's `backup`.
 
-Belongs here: putting the tables together into issue rows. What the columns mean is jsonl_import.py's.
-The times of events are local time said to be UTC, so nothing is taken from them but who closed
-an issue; the history in them stays in the dump.
+This module joins the tables into issue rows; jsonl_import.py knows the columns. The times of events are local times marked as
+UTC, so only the author of a close is taken from them; the rest of the history stays in the dump.
 """
 
 from __future__ import annotations
@@ -20,12 +19,12 @@ if TYPE_CHECKING:
     from bd.compat.jsonl_import import Batch
 
 _ISSUES = "issues.jsonl"
-# Where a folder may hold the tables: itself, or as a workspace of the Go tool does.
+# Where in a folder the tables may be: directly, or as in a workspace of the Go tool.
 _PLACES = ("", ".beads/backup", "backup", ".beads")
 
 
 def folder_of(folder: str) -> str:
-    """The folder below this one that holds issues.jsonl. Raises NotFound."""
+    """Return the folder with issues.jsonl, at or below this one. Raises NotFound."""
     for place in _PLACES:
         inside = os.path.join(folder, place) if place else folder
         if os.path.isfile(os.path.join(inside, _ISSUES)):
@@ -34,7 +33,7 @@ def folder_of(folder: str) -> str:
 
 
 def read(folder: str, on_progress: Callable[[int, int, str], None] | None = None) -> Batch:
-    """The beads of a dump, with their labels, edges and comments. Raises NotFound."""
+    """Read the beads of a dump with their labels, edges and comments. Raises NotFound."""
     inside = folder_of(folder)
     rows, unread = _table(inside, _ISSUES)
     notes: list[str] = []
@@ -79,7 +78,7 @@ def _attach(row: dict[str, Any], by_id: dict[str, dict[str, Any]], key: str, val
 
 
 def _closers(events: list[dict[str, Any]], by_id: dict[str, dict[str, Any]], notes: list[str]) -> None:
-    """Who closed each closed issue, from the last event that says so."""
+    """Set who closed each closed issue, from the last event that says so."""
     for event in events:
         row = by_id.get(str(event.get("issue_id") or ""))
         if row is not None and event.get("event_type") == "closed" and row.get("status") == "closed" and event.get("actor"):
