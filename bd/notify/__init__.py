@@ -1,5 +1,5 @@
-"""Who is told of what happened, and the commands that this clone may run for it. Read events.py first.
+"""Notifications of people, and the commands that this clone may run for them. Read events.py first.
 
-- hooks.py tells people by the clone's own hooks and by those of the hub that are trusted.
-- A command that a hub names runs only where it was pinned here (command_pins.py, trusted_commands.py).
+- hooks.py notifies people through the clone's own hooks and the trusted hooks of the hub.
+- A command from the hub only runs if it was pinned in this clone (command_pins.py, trusted_commands.py).
 """

@@ -1,7 +1,7 @@
-"""Commands that a hub asks this clone to run, and which of them were looked at and pinned.
+"""Pins: which commands from the hub have been reviewed and approved in this clone.
 
-A command from the hub runs only when its exact text was pinned here by hash; a changed one has
-to be looked at again. Commands are never taken from beads.
+A command from the hub runs only if its exact text was pinned here by its hash; after a change it must be reviewed again.
+Commands never come from beads.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ if TYPE_CHECKING:
     from bd.store import Clone
 
 NOTE = "trust.json"
-# Keys that hold commands: in an agent's pool, and in the hub's own settings.
+# Keys with commands, in an agent's pool and in the hub's settings.
 POOL_COMMANDS = ("check", "start", "alive", "stop", "nudge")
 CONFIG_COMMANDS = ("validators", "notify", "judges")
 
 
 class Asked(NamedTuple):
-    """A command the hub asks for: where it stands, its text, and the hash that pins it."""
+    """A command from the hub: the place where it is set, its text, and the hash to pin it by."""
 
     name: str
     text: str
@@ -31,7 +31,7 @@ class Asked(NamedTuple):
 
 
 def asked_for(snapshot: Snapshot) -> list[Asked]:
-    """Every command of the hub at this snapshot."""
+    """Return every command in the hub."""
     return [Asked(name, text, _pin(name, text)) for name, text in _commands(snapshot)]
 
 
@@ -56,20 +56,20 @@ def _pin(name: str, text: str) -> str:
 
 
 def pinned(hub: Clone) -> dict[str, str]:
-    """What this clone has pinned: name -> hash."""
+    """Return the pins of this clone: name -> hash."""
     return dict(hub.noted_json(NOTE, {...: str}) or {})
 
 
 def is_trusted(hub: Clone, command: Asked) -> bool:
-    """Whether exactly this text was pinned here."""
+    """Return whether exactly this text was pinned here."""
     return pinned(hub).get(command.name) == command.pin
 
 
 def pin(hub: Clone, commands: list[Asked]) -> None:
-    """Trust these texts from now on; what the hub no longer asks for is forgotten."""
+    """Pin these texts, replacing all former pins."""
     hub.note_json(NOTE, {command.name: command.pin for command in commands})
 
 
 def revoke(hub: Clone) -> None:
-    """Trust nothing of the hub any more."""
+    """Remove all pins."""
     hub.note_json(NOTE, {})

@@ -1,6 +1,6 @@
-"""Occasions to tell people, looked for in what this clone knows, and the messages about them.
+"""The occasions to notify people, found in this clone's data, and the messages about them.
 
-Does not belong here: the rules (policy/notification.py), and who tells (hooks.py).
+The rules are in policy/notification.py; hooks.py sends the messages.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def due(snapshot: CachedSnapshot, stalls: Iterable[Stall], now: datetime) -> list[Occasion]:
-    """What people have to be told of and nobody is at, one occasion a bead, the gravest first."""
+    """Return the occasions that people have not been notified of, one per bead, the most serious first."""
     found: dict[str, Occasion] = {}
     for occasion in _seen(snapshot, stalls, now):
         found.setdefault(occasion.id, occasion)
@@ -57,7 +57,7 @@ def _done(snapshot: Snapshot, now: datetime) -> Iterator[Occasion]:
 
 
 def message_of(bead: Bead, event: str, snapshot: CachedSnapshot, now: datetime, stalls: Iterable[Stall] = ()) -> dict[str, Any]:
-    """What a hook is told: `key` is the same for the same occasion, however often it is told."""
+    """Return the message for a hook. Its `key` is the same for the same occasion, even if it is sent again."""
     facts = {"event": event, "key": notification.noted(bead).get("key"), "id": bead.id, "title": bead.title}
     more: dict[str, Any] = {}
     if event == "dead_letter":
@@ -89,7 +89,7 @@ def _death(bead: Bead) -> dict[str, Any]:
 
 
 def words_of(message: dict[str, Any]) -> tuple[str, str]:
-    """A message for people: its title and its text."""
+    """Return a message for people: title and text."""
     agent = message.get("agent", "somebody")
     last = f"{message.get('reason', '')}: {message.get('error', '')}".strip(": ")
     head, text = {
@@ -101,5 +101,5 @@ def words_of(message: dict[str, Any]) -> tuple[str, str]:
     return f"{head}: {message['id']} {message['title']}", f"{text}\nkey {message['key']}"
 
 
-# What became of it, for the log of who told.
+# What happened, for the log.
 SAID = {"dead_letter": "was given up", "waiting": "waits for a person", "stalled": "has stalled", "dag_done": "is done"}

@@ -1,7 +1,7 @@
-"""Telling people what happened by this clone's hooks: commands and Apprise URLs of its own, and those of the hub it trusts.
+"""Notifies people through hooks: commands and Apprise URLs of this clone, and those of the hub that it trusts.
 
-Whoever has a trusted hook may do it, in any clone: the right to is a commit that the remote accepted
-(operations/notify.py). A hook hears the same key again only where somebody died between telling and saying so.
+Any clone with a trusted hook may do it; a commit that the remote accepted decides which one does (operations/notify.py). A hook
+gets the same key again only if a process died after sending and before recording it.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ _SAID_LIMIT = 300
 
 
 def tell(hub: Clone, by: str, stalls: Sequence[Stall] = ()) -> list[str]:
-    """Tell people of what nobody has told them of; a line for each, and for each hook that failed.
+    """Notify people of everything they have not heard of; return a line for each notification and for each failed hook.
 
-    `stalls` are those that were seen and are not freed.
+    `stalls` are those that were found and are not resolved.
     """
     hooks = trusted_commands.commands(hub, "notify")
     due = occasions.due(hub.snapshot(), stalls, hub.runtime.now())[:AT_ONCE] if hooks else []
@@ -62,7 +62,7 @@ def tell(hub: Clone, by: str, stalls: Sequence[Stall] = ()) -> list[str]:
 
 
 def _run(hook: trusted_commands.Command, message: dict[str, Any]) -> str:
-    """Tell by one hook; words of what went wrong, empty where nothing did."""
+    """Run one hook; return an error message, or ""."""
     if _URL.match(hook.text) and not any(blank in hook.text for blank in " \n\t"):
         return _by_apprise(hook, message)
     environment = {"BD_EVENT": message["event"], "BD_EVENT_KEY": message["key"], "BD_BEAD_ID": message["id"]}

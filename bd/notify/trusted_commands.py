@@ -1,6 +1,6 @@
-"""Commands that this clone may run, and running them: its own, its user's, and those of the hub that were pinned here.
+"""The commands that this clone may run, and running them: its own, its user's, and pinned ones of the hub.
 
-Never from a bead. Does not belong here: pinning (command_pins.py), and what a command is for.
+Commands never come from beads. Pinning is in command_pins.py.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _KEPT = 20_000
 
 
 class Command(NamedTuple):
-    """A command by its name; `where` it stands, for people."""
+    """A command with its name; `where` tells people in which setting it is."""
 
     name: str
     where: str
@@ -32,7 +32,7 @@ class Command(NamedTuple):
 
 
 class Ran(NamedTuple):
-    """How a command ended, and the last it said; `code` is None where it took too long or could not be started."""
+    """The result of a command and the end of its output; `code` is None if it timed out or could not be started."""
 
     code: int | None
     out: str
@@ -40,7 +40,7 @@ class Ran(NamedTuple):
 
 
 def commands(hub: Clone, key: str) -> list[Command]:
-    """The commands of a key of the configuration (`notify`, `validators`, `judges`), the strongest layer first."""
+    """Return the commands of a setting (`notify`, `validators`, `judges`), the layer with the highest precedence first."""
     own = [
         Command(name, f"{where}.{key}{f'.{name}' if name else ''}", text)
         for where, layer in (("clone", hub.place.clone_layer), ("user", hub.place.user_layer))
@@ -68,15 +68,15 @@ def run(
     folder: str | None = None,
     started: Callable[[subprocess.Popen[bytes]], None] = lambda _: None,
 ) -> Ran:
-    """Run a command by the shell, with everything it starts ended when its time is over. `started` may `end` it before.
+    """Run a shell command, and kill it with all its children after the time limit. `started` can be used to kill it earlier.
 
-    What it says goes to files, and only the end of that is read: it may say as much as it likes.
+    Its output goes to files of which only the end is read, so its size does not matter.
     """
     with tempfile.TemporaryFile() as told, tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
         told.write(stdin.encode("utf-8", "replace"))
         told.seek(0)
         try:
-            process = subprocess.Popen(  # noqa: S602  a command of this clone's own, or looked at and pinned here
+            process = subprocess.Popen(  # noqa: S602  a command of this clone, or reviewed and pinned here
                 text,
                 shell=True,
                 cwd=folder,
@@ -94,13 +94,13 @@ def run(
         except subprocess.TimeoutExpired:
             return Ran(None, "", f"took longer than {limit_s:g}s")
         finally:
-            if process.returncode is None:  # also after Ctrl-C, of which a session of its own is not told
+            if process.returncode is None:  # also after Ctrl-C, which does not reach another session
                 end(process)
         return Ran(code, _words(out), _words(err))
 
 
 def end(process: subprocess.Popen[bytes]) -> None:
-    """End a command with everything it started."""
+    """Kill a command with all its children."""
     with contextlib.suppress(ProcessLookupError, PermissionError):
         if hasattr(os, "killpg"):
             os.killpg(process.pid, signal.SIGKILL)
