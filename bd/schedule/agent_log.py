@@ -1,8 +1,7 @@
-"""Logs that stay small: an agent's log, and moving it on when it has grown.
+"""Rotation of an agent's log, so that logs stay small.
 
-A log may be held open for appending by others (cron's shell, systemd, a running agent), so it is
-copied and then cut to nothing, never renamed. Belongs here: the files. Does not belong here: what
-is said in them.
+Other processes (cron's shell, systemd, a running agent) may have a log open for appending, so it is copied and truncated, never
+renamed.
 """
 
 from __future__ import annotations
@@ -17,27 +16,28 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from datetime import datetime
 
-LIMIT = 1_000_000  # bytes of a log
-OLDER = 3  # `.1` is the newest of the older ones
+LIMIT = 1_000_000  # bytes
+OLDER = 3  # `.1` is the newest of them
 _PIECE = 1 << 16
 
 
 def log_path(folder: str, agent: str) -> str:
-    """Where an agent that is started by the clock says what it does; `folder` is bd's own in the clone."""
+    """Return the log of an agent that is started on a schedule; `folder` is bd's folder in the clone."""
     return os.path.join(folder, "logs", f"{agent}.log")
 
 
 def make_folder_if_possible(path: str) -> None:
-    """Make a log's folder: a shell starts nothing whose output has no folder to go to."""
+    """Create a log's folder: a shell does not start a command if it can't open its output."""
     with contextlib.suppress(OSError):
         os.makedirs(os.path.dirname(path), exist_ok=True)
 
 
 def rotate(path: str, *, limit: int = LIMIT, older: int = OLDER) -> bool:
-    """Move a log that has reached its limit on to `path.1`, that to `path.2`, and so on; whether it was moved.
+    """Rotate a log that has reached its limit: to `path.1`, that to `path.2`, and so on. Returns whether it was rotated.
 
-    Whoever has the log open for appending goes on in the same file, now empty. A log that can't be
-    moved, or is just being moved by another, stays as it is: work does not end for its log.
+    Processes that have the log open keep appending to the same file, now empty. If the log can't be rotated, or another process
+    is
+    rotating it, it stays as it is: a log never stops the work.
     """
     try:
         if os.path.getsize(path) < limit:
@@ -52,7 +52,7 @@ def rotate(path: str, *, limit: int = LIMIT, older: int = OLDER) -> bool:
 
 
 def _move_on(log: int, path: str, older: int) -> None:
-    """The numbered ones first, then a copy; what is appended while copying is copied too."""
+    """Rotate the numbered logs, then copy and truncate the log, including what is appended during the copy."""
     fresh = f"{path}.new"
     with open(fresh, "wb") as copy:
         place = 0
@@ -68,9 +68,9 @@ def _move_on(log: int, path: str, older: int) -> None:
 
 @contextlib.contextmanager
 def _alone(path: str) -> Iterator[int | None]:
-    """The log opened, and nobody else moving it; None when somebody is."""
+    """Yield the opened and locked log; None if another process has locked it."""
     try:
-        import fcntl  # noqa: PLC0415  not on every system
+        import fcntl  # noqa: PLC0415  not available on every system
     except ImportError:
         yield None
         return
@@ -87,7 +87,7 @@ def _alone(path: str) -> Iterator[int | None]:
 
 
 def append(path: str, text: str, now: datetime) -> None:
-    """Add a line with the time to a log, moving it on when it has grown. A log that can't be written is not an error."""
+    """Append a line with the time to a log, and rotate it when it is large. Errors are ignored."""
     stamp = times.time_text(now)
     data = "".join(f"{stamp} {line}\n" for line in text.splitlines()).encode("utf-8", "backslashreplace")
     with contextlib.suppress(OSError):

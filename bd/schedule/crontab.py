@@ -1,8 +1,7 @@
-"""bd's own block of the user's crontab, and the two calls of the `crontab` program.
+"""bd's blocks in the user's crontab, and the calls of the `crontab` program.
 
-A block begins and ends with a line that names agent and hub; every byte outside of it stays as it
-is. Belongs here: the text of a block, and editing one. Does not belong here: what the line starts
-(invocation.py) and when (interval.py).
+The first and last line of a block name the agent and the hub; everything outside stays unchanged. invocation.py makes the
+command, interval.py the times.
 """
 
 from __future__ import annotations
@@ -22,27 +21,27 @@ if TYPE_CHECKING:
     from bd.schedule.interval import Timetable
     from bd.schedule.invocation import Station
 
-# Widespread crons read no more than this of a command, and run what they have read.
+# Common crons read at most so many characters of a command, and run what they have read.
 LONGEST = 998
 PATIENCE_S = 60
-_NONE_YET = ("no crontab for", "can't open")  # the second is what busybox says
+_NONE_YET = ("no crontab for", "can't open")  # the second is from busybox
 
 
 # --- the line -----------------------------------------------------------------------------
 
 
 def quoted(word: str) -> str:
-    r"""A word for the shell behind cron.
+    r"""Quote a word for the shell behind cron.
 
-    Cron ends the command at a bare `%` and makes `\%` one; some make `\\` one backslash. So `%` stands
-    outside of the quotes, and no backslash is followed by another.
+    Cron ends a command at a bare `%` and turns `\%` into `%`; some also turn `\\` into one backslash. So `%` is put outside
+    of the quotes, and a backslash never follows another.
     """
     parts = [re.sub(r"\\(?=\\)", r"\\''", shlex.quote(part)) if part else "" for part in word.split("%")]
     return "\\%".join(parts) if word else "''"
 
 
 def line(station: Station, times: Timetable) -> str:
-    """The crontab's line of a station. Raises BadInput when it is too long for cron."""
+    """Return the crontab line of a station. Raises BadInput if it is too long for cron."""
     env = shutil.which("env") or "/usr/bin/env"
     variables = [f"{name}={value}" for name, value in station.environment.items()]
     words = [quoted(word) for word in (env, *variables, *station.words)]
@@ -56,12 +55,12 @@ def line(station: Station, times: Timetable) -> str:
 
 
 def block(station: Station, times: Timetable) -> str:
-    """The marked block of a station, which ends in a line break."""
+    """Return the marked block of a station, ending in a newline."""
     return f"# bd: begin {station.key}\n{line(station, times)}\n# bd: end {station.key}\n"
 
 
 class Lines(NamedTuple):
-    """A station's lines, and what they say: PATH and log, the minutes, and the hours (none: every hour)."""
+    """A station's block, parsed: its lines, PATH, log, minutes, and hours (empty for every hour)."""
 
     lines: list[str]
     path: str
@@ -71,7 +70,7 @@ class Lines(NamedTuple):
 
 
 def read_block(text: str) -> Lines:
-    """A block of `block`, read back. Raises Damaged for one that was changed beyond recognition."""
+    """Parse a block that `block` has made. Raises Damaged if it was edited beyond recognition."""
     lines = text.splitlines()
     try:
         fields = lines[1].split(None, 5)
@@ -91,7 +90,7 @@ def read_block(text: str) -> Lines:
 
 
 def _span(text: str, key: str) -> tuple[int, int] | None:
-    """Where the block of a key begins and ends in a crontab. Raises Damaged for a block without its end, or two of them."""
+    """Return the start and end of a key's block in a crontab. Raises Damaged if its end is missing or there are two."""
     padded = f"\n{text}" if text.endswith("\n") else f"\n{text}\n"
     begin, end = f"\n# bd: begin {key}\n", f"\n# bd: end {key}\n"
     start = padded.find(begin)
@@ -109,13 +108,13 @@ def _span(text: str, key: str) -> tuple[int, int] | None:
 
 
 def found_in(text: str, key: str) -> str | None:
-    """The block of a key in a crontab's text."""
+    """Return the block of a key in a crontab's text."""
     span = _span(text, key)
     return text[span[0] : span[1]] if span else None
 
 
 def with_block(text: str, key: str, block: str) -> str:
-    """The crontab's text with this block in place of the key's own, or at the end."""
+    """Return the crontab's text with this block, replacing the key's former block, or at the end."""
     span = _span(text, key)
     if span:
         return text[: span[0]] + block + text[span[1] :]
@@ -123,7 +122,7 @@ def with_block(text: str, key: str, block: str) -> str:
 
 
 def without_block(text: str, key: str) -> str:
-    """The crontab's text without the key's block."""
+    """Return the crontab's text without the key's block."""
     span = _span(text, key)
     return text[: span[0]] + text[span[1] :] if span else text
 
@@ -132,7 +131,7 @@ def without_block(text: str, key: str) -> str:
 
 
 def read() -> str:
-    """The user's crontab; empty when there is none. Raises NotFound without the program, TryAgain when it fails."""
+    """Return the user's crontab; "" if there is none. Raises NotFound if the program is missing, TryAgain if it fails."""
     ended = _crontab(["-l"])
     words = _text(ended.stderr).strip()
     if ended.returncode == 0:
@@ -143,7 +142,7 @@ def read() -> str:
 
 
 def write(text: str) -> None:
-    """Put a text in the place of the user's crontab. Raises TryAgain when the program refuses it."""
+    """Replace the user's crontab. Raises TryAgain if the program refuses the text."""
     ended = _crontab(["-"], text.encode("utf-8", "surrogateescape"))
     if ended.returncode:
         words = _text(ended.stderr).strip() or f"exit {ended.returncode}"
@@ -151,7 +150,7 @@ def write(text: str) -> None:
 
 
 def installed(station: Station) -> Lines:
-    """What the crontab has for a station. Raises NotFound when there is nothing."""
+    """Return what the crontab contains for a station. Raises NotFound if there is nothing."""
     found = found_in(read(), station.key)
     if found is None:
         hint = "`bd cron show -- CMD` shows what install would write"
@@ -160,12 +159,12 @@ def installed(station: Station) -> Lines:
 
 
 def install(station: Station, times: Timetable) -> bool:
-    """Put the station's block into the crontab; whether that changed anything."""
+    """Put the station's block into the crontab; return whether that changed anything."""
     return _edit(lambda text: with_block(text, station.key, block(station, times)))
 
 
 def remove(key: str) -> bool:
-    """Take the block of a key out of the crontab; whether there was one."""
+    """Remove the block of a key from the crontab; return whether there was one."""
     return _edit(lambda text: without_block(text, key))
 
 

@@ -1,7 +1,7 @@
-"""When an agent wakes up: an interval as minutes and hours of the day, its own by the agent's name.
+"""The times at which an agent is started: an interval as minutes and hours of the day, shifted by the agent's name.
 
-Two agents with one interval wake up at different minutes, and each always at the same ones. Belongs
-here: which minutes. Does not belong here: the files they are written into (crontab.py, systemd_units.py).
+Agents with the same interval start at different minutes, each always at the same ones. crontab.py and systemd_units.py write the
+times into files.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from bd.core.errors import BadInput
 
 MINUTES = 60
 DAY = 24 * MINUTES
-# What can be said in lists of minutes and hours that are the same every day: the divisors of an hour, and of a day.
+# Intervals that lists of minutes and hours can express for every day: the divisors of an hour, and of a day.
 EXPRESSIBLE = tuple(
     [number for number in range(1, MINUTES) if MINUTES % number == 0]
     + [number * MINUTES for number in range(1, 25) if 24 % number == 0]
@@ -21,7 +21,7 @@ EXPRESSIBLE = tuple(
 
 
 class Timetable(NamedTuple):
-    """`minutes` of each of the `hours` (none: of every hour). `interval_s` is kept, `asked_s` was asked for."""
+    """`minutes` in each of the `hours` (empty for every hour). `interval_s` is the real interval, `asked_s` the requested one."""
 
     interval_s: int
     asked_s: float
@@ -34,24 +34,27 @@ class Timetable(NamedTuple):
 
     @property
     def cron(self) -> str:
-        """The five fields of a crontab's line."""
+        """The first five fields of a crontab line."""
         minutes = "*" if len(self.minutes) == MINUTES else ",".join(map(str, self.minutes))
         return f"{minutes} {','.join(map(str, self.hours)) or '*'} * * *"
 
     @property
     def calendar(self) -> str:
-        """The same as a calendar event of systemd."""
+        """The same as a systemd calendar event."""
         minutes = "*" if len(self.minutes) == MINUTES else ",".join(f"{minute:02}" for minute in self.minutes)
         return f"*-*-* {','.join(f'{hour:02}' for hour in self.hours) or '*'}:{minutes}:00"
 
     @property
     def spread_s(self) -> int:
-        """By how much a timer that can may vary each start."""
+        """The random delay that a timer may add to each start."""
         return max(1, min(300, self.interval_s // 20))
 
 
 def timetable(agent: str, interval_s: float) -> Timetable:
-    """The agent's times. An interval that is in no lists becomes the next shorter one. Raises BadInput below a minute."""
+    """Return the agent's times. An interval that lists can't express becomes the next shorter one.
+
+    Raises BadInput below a minute.
+    """
     if interval_s < 60:
         raise BadInput(
             "nothing is started by the clock more than once a minute", hint="--interval 1m, or `bd work` without --once"

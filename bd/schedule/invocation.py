@@ -1,7 +1,7 @@
-"""A station: where and how one agent works on this machine, as something that starts it has to know.
+"""A station: how one agent is run on this machine, for whatever starts it.
 
-Belongs here: the whole command line with absolute paths, its environment, its log. Does not belong
-here: who starts it and how that is written down (crontab.py, systemd_units.py), and when (interval.py).
+It has the whole command line with absolute paths, the environment, and the log. crontab.py and systemd_units.py write it down,
+interval.py has the times.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from bd.store import Clone
 
-# What decides which hub, which settings and which remote a command finds; whoever starts it has none of these.
+# They select the hub, the settings and the remote of a command; cron and systemd do not have them.
 KEPT_VARIABLES = ("XDG_CONFIG_HOME", "GIT_CONFIG_GLOBAL", "GIT_SSH_COMMAND", "BD_BRANCH", "BD_REMOTE")
 
 _CONTROL = re.compile("[\\x00-\\x1f\\x7f]")
@@ -30,7 +30,7 @@ _HUB_ID = re.compile(r"[0-9A-Za-z]{1,64}\Z")
 
 
 class Station(NamedTuple):
-    """`folder` is bd's own in the clone, `program` starts bd, `command` is what works on a bead."""
+    """`folder` is bd's folder in the clone, `program` starts bd, `command` is the one that works on beads."""
 
     agent: str
     hub_id: str
@@ -43,7 +43,7 @@ class Station(NamedTuple):
 
     @property
     def key(self) -> str:
-        """What tells this station's lines and files from all others on this machine."""
+        """The key that distinguishes this station's lines and files from all others on this machine."""
         return f"{self.agent} {self.hub_id}"
 
     @property
@@ -52,12 +52,12 @@ class Station(NamedTuple):
 
     @property
     def words(self) -> list[str]:
-        """The command line that works until nothing fits any more."""
+        """The command line that works until no bead fits any more."""
         return [*self.program, "work", "--agent", self.agent, "--once", "-C", self.clone, "--", *self.command]
 
 
 def station(hub: Clone, agent: str, prefix: str, command: Sequence[str] = ()) -> Station:
-    """The agent's station on this hub. Raises BadInput for a command that no line can hold."""
+    """Return the agent's station on this hub. Raises BadInput if a line can't hold the command."""
     repo = hub.repo
     environment = started_with(os.environ)
     made = Station(
@@ -77,7 +77,7 @@ def station(hub: Clone, agent: str, prefix: str, command: Sequence[str] = ()) ->
 
 
 def hub_id(hub: Clone) -> str:
-    """The hub's own id; one of the clone where the hub has none."""
+    """Return the hub's id; one derived from the clone if the hub has none."""
     data = hub.repo.objects.read(f"{hub.view()}:{METADATA_PATH}")
     try:
         found = json.loads(data or b"{}").get("hub_id")
@@ -89,7 +89,7 @@ def hub_id(hub: Clone) -> str:
 
 
 def program() -> tuple[str, ...]:
-    """This bd, as it can be started from anywhere."""
+    """Return the command that starts this bd from anywhere."""
     script = os.path.join(os.path.dirname(os.path.abspath(sys.executable)), "bd")
     if os.access(script, os.X_OK) and os.path.isfile(script):
         return (script,)
@@ -97,14 +97,14 @@ def program() -> tuple[str, ...]:
 
 
 def _findable(command: Sequence[str]) -> tuple[str, ...]:
-    """A command that is a path below here, as one that is found from everywhere."""
+    """Make a relative path of a command absolute."""
     if command and os.sep in command[0]:
         return os.path.abspath(command[0]), *command[1:]
     return tuple(command)
 
 
 def started_with(variables: Mapping[str, str]) -> dict[str, str]:
-    """The variables to start with: PATH without what is not there, and what bd goes by."""
+    """Return the environment for the start: PATH without missing folders, and the variables that bd uses."""
     folders = dict.fromkeys(variables.get("PATH", os.defpath).split(os.pathsep))
     kept = {"PATH": os.pathsep.join(folder for folder in folders if os.path.isabs(folder) and os.path.isdir(folder))}
     package = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))

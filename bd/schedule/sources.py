@@ -1,4 +1,4 @@
-"""Where work comes from by itself: schedules and triggers that are due. Whoever looks makes it, once for the fleet."""
+"""Sources of work: schedules and triggers that are due. Any clone may create their beads; each is created once for the fleet."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ if TYPE_CHECKING:
     from bd.core.model import Snapshot
     from bd.store import Clone, Outcome
 
-# So many files of a pattern are looked at; a poll is bounded.
+# The most files of a pattern in one round, which bounds a poll.
 _FILES_AT_ONCE = 100
 
 
 def due_schedules(snapshot: Snapshot, now: datetime) -> list[str]:
-    """The names of the schedules that are due as far as this clone knows; one that can't be read is left out."""
+    """Return the names of the schedules that are due as far as this clone knows. Unreadable ones are skipped."""
     found = []
     for schedule in schedules.schedules_of(snapshot):
         try:
@@ -41,12 +41,12 @@ def due_schedules(snapshot: Snapshot, now: datetime) -> list[str]:
 
 
 def run_schedule(hub: Clone, name: str, by: str) -> Outcome:
-    """Make what is due of one schedule, by the hub's own last word on it."""
+    """Create the due beads of one schedule, as decided by the hub's newest state."""
     return hub.publish(RunSchedule(**asked(hub.runtime, by, name=name)))
 
 
 def run_due(hub: Clone, by: str) -> list[str]:
-    """Make whatever is due; a line for each bead that was made, and for each failure."""
+    """Create everything that is due; return a line for each new bead and each failure."""
     said: list[str] = []
     for name in due_schedules(hub.snapshot(), hub.runtime.now()):
         try:
@@ -81,7 +81,7 @@ def fire(hub: Clone, trigger: Mapping[str, Any], event: Mapping[str, Any], event
 def pending_events(
     hub: Clone, snapshot: Snapshot, names: Collection[str] = ()
 ) -> list[tuple[Mapping[str, Any], dict[str, Any], str]]:
-    """The events that triggers wait for and that can be seen from here: (trigger, event, what tells it from others)."""
+    """Return the events that triggers wait for and this clone can see: (trigger, event, key of the event)."""
     waiting = [one for one in triggers.triggers_of(snapshot) if not names or one["name"] in names]
     if not waiting:
         return []
@@ -93,7 +93,7 @@ def pending_events(
         except BdError:
             continue
         if on.kind == "dag" and triggers.key_of(trigger, f"dag:{on.what}") in spent:
-            continue  # most are, and a DAG takes a while to look at
+            continue  # most have fired already, and looking at a DAG takes a while
         seen = (
             _ended_dag(on.what, snapshot, hub.runtime.now())
             if on.kind == "dag"
@@ -115,7 +115,7 @@ def _ended_dag(root_id: str, snapshot: Snapshot, now: datetime) -> list[tuple[di
 
 
 def _files(hub: Clone, pattern: str) -> list[tuple[dict[str, Any], str]]:
-    """The files of the hub's checkout that a pattern names; a file with another content is another event."""
+    """Return an event for each file in the hub's checkout that matches the pattern. New content is a new event."""
     if not hub.repo.work_tree or not is_checked_out(hub.repo, hub.branch):
         return []
     root = os.path.realpath(hub.repo.work_tree)

@@ -1,7 +1,6 @@
-"""A user service and a timer of systemd for one agent.
+"""A systemd user service and timer for one agent.
 
-Their first line says whose they are; a file that says something else is never touched. Belongs
-here: the units' texts and files. Does not belong here: talking to systemd, which the user does.
+The first line of a file names its owner; files without it are never touched. Starting and stopping the units is up to the user.
 """
 
 from __future__ import annotations
@@ -17,15 +16,15 @@ if TYPE_CHECKING:
     from bd.schedule.interval import Timetable
     from bd.schedule.invocation import Station
 
-# `work` ends its command, gives the bead back and says so; that may take a slow push.
+# `work` ends its command, gives the bead back and publishes that; the push may be slow.
 STOP_TIMEOUT = "10min"
-# The exit code of work that has nothing to do.
+# The exit code of `work` if there is nothing to do.
 NO_WORK = 3
 _SAFE = re.compile(r"[\w@:+=,./-]+\Z", re.ASCII)
 
 
 class Units(NamedTuple):
-    """The two files of a station: their common name, the folder they lie in, and the line that marks them."""
+    """The two files of a station: their common name, their folder, and the line that marks them."""
 
     name: str
     folder: str
@@ -41,24 +40,24 @@ class Units(NamedTuple):
 
     @property
     def wanted(self) -> str:
-        """The link by which systemd remembers that the timer was enabled."""
+        """The link that systemd creates when the timer is enabled."""
         return os.path.join(self.folder, "timers.target.wants", f"{self.name}.timer")
 
 
 def user_units() -> str:
-    """Where systemd looks for the user's own units."""
+    """Return the folder where systemd looks for the user's own units."""
     base = os.environ.get("XDG_CONFIG_HOME") or os.path.join(os.path.expanduser("~"), ".config")
     return os.path.join(base, "systemd", "user")
 
 
 def units(station: Station, folder: str | None = None) -> Units:
-    """The names of a station's units."""
+    """Return the names of a station's units."""
     prefix = re.sub(r"[^A-Za-z0-9_.-]", "-", station.prefix)
     return Units(f"bd-{prefix}-{station.agent}", os.path.abspath(folder or user_units()), f"# bd: unit {station.key}")
 
 
 def texts(station: Station, times: Timetable, files: Units) -> dict[str, str]:
-    """The text of each file, by its path."""
+    """Return the text of each file, by its path."""
     return {files.service: _service(station, files), files.timer: _timer(station, times, files)}
 
 
@@ -102,12 +101,12 @@ WantedBy=timers.target
 
 
 def _plain(text: str) -> str:
-    """A value that reaches to the end of its line; a `%` would begin a specifier."""
+    """Escape a value that extends to the end of its line: `%` would start a specifier."""
     return text.replace("%", "%%")
 
 
 def _quoted(word: str) -> str:
-    """A word of a command or an assignment. A `$` stays: only in a command's arguments it means a variable."""
+    """Quote a word of a command or an assignment. A `$` stays, because it is special only in the arguments of a command."""
     if _SAFE.match(word):
         return word
     escaped = word.replace("\\", "\\\\").replace('"', '\\"')
@@ -118,12 +117,12 @@ def _quoted(word: str) -> str:
 
 
 def lines(station: Station, times: Timetable, files: Units) -> list[str]:
-    """Both files, each below its path."""
+    """Return both files, each below its path."""
     return [line for path, text in texts(station, times, files).items() for line in (f"# {path}", *text.splitlines())]
 
 
 def install(station: Station, times: Timetable, files: Units) -> bool:
-    """Write the files that are not so yet; whether any was written. Raises Refused where others' files are in the way."""
+    """Write the files that differ; return whether any was written. Raises Refused if other files are in the way."""
     wanted = texts(station, times, files)
     present = {path: _read(path) for path in wanted}
     for path, text in present.items():
@@ -138,7 +137,7 @@ def install(station: Station, times: Timetable, files: Units) -> bool:
 
 
 def remove(files: Units) -> bool:
-    """Delete the files that carry the station's mark, and the timer's link; whether there was one."""
+    """Delete the files with the station's mark and the timer's link; return whether there were any."""
     ours = [path for path in (files.service, files.timer) if _is_marked(_read(path) or "", files)]
     if files.timer in ours and os.path.islink(files.wanted):
         ours.append(files.wanted)
@@ -151,7 +150,7 @@ def remove(files: Units) -> bool:
 
 
 def to_enable(files: Units) -> list[str]:
-    """What the user types after installing."""
+    """Return the commands that the user types after installing."""
     return [
         "  systemctl --user daemon-reload",
         f"  systemctl --user enable --now {files.name}.timer",
@@ -160,7 +159,7 @@ def to_enable(files: Units) -> list[str]:
 
 
 def to_forget(files: Units) -> list[str]:
-    """What the user types after removing."""
+    """Return the commands that the user types after removing."""
     return [f"  systemctl --user stop {files.name}.timer", "  systemctl --user daemon-reload"]
 
 
@@ -169,7 +168,7 @@ def _is_marked(text: str, files: Units) -> bool:
 
 
 def _read(path: str) -> str | None:
-    """The text of a file, None where there is none."""
+    """Return the text of a file, or None if it does not exist."""
     try:
         with open(path, encoding="utf-8", errors="surrogateescape") as file:
             return file.read()
