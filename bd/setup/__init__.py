@@ -1,1 +1,1 @@
-"""Making a hub, and joining one. Read hub.py first; dry_run.py goes through every check and writes nothing."""
+"""Creating and joining hubs. Read hub.py first; dry_run.py does all the checks and writes nothing."""

@@ -1,4 +1,4 @@
-"""Making a hub, rehearsed: every check of hub.py's, and no repository, remote, setting or commit."""
+"""A dry run of creating a hub: does all the checks of hub.py without creating a repository, remote, setting or commit."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class HubRehearsal:
-    """A hub that would be made, and what would be written into it. `notes` are what could not be looked at."""
+    """A hub that would be created, and what would be written into it. `notes` tell what could not be checked."""
 
     def __init__(self, hub: Clone, snapshot: Any, notes: tuple[str, ...]) -> None:
         self.branch_name = hub.branch_name
@@ -36,18 +36,18 @@ class HubRehearsal:
         self._writes = hub.rehearsal(snapshot)
 
     def settings(self) -> Settings:
-        """The settings as they would hold by now."""
+        """Return the settings as they would be now."""
         return self._writes.settings()
 
     def add(self, operation: Operation) -> Change:
-        """Decide one more operation on what the ones before it would leave. Raises its refusal, Damaged."""
+        """Decide one more operation on top of those before. Raises the error if it is refused, or Damaged."""
         return self._writes.add(operation)
 
 
 def rehearse(
     folder: str, prefix: str, open_clone: Callable[[Place], Clone], *, remote: str | None = None, branch: str | None = None
 ) -> HubRehearsal:
-    """What make_hub would make of a folder. Raises what that raises."""
+    """Return what make_hub would create in a folder. Raises the same errors."""
     if remote is not None:
         check_url(remote)
         remote = os.path.abspath(remote) if os.path.isdir(remote) else remote
@@ -81,7 +81,7 @@ def rehearse(
 
 
 def _reach(repo: GitRepo | None, url: str) -> None:
-    """Raise RemoteUnreachable where a URL, which is no remote yet, does not answer as a repository."""
+    """Check that a URL that is not a remote yet is a reachable repository. Raises RemoteUnreachable."""
     with tempfile.TemporaryDirectory() as folder:
         if repo is None:
             repo = GitRepo(folder, folder, None)

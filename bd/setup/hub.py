@@ -1,4 +1,4 @@
-"""Making a hub, and joining one: repository, place, first commit."""
+"""Creating and joining a hub: repository, place, first commit."""
 
 from __future__ import annotations
 
@@ -45,9 +45,11 @@ def make_hub(
     domain: str | None = None,
     own: bool = False,
 ) -> tuple[bool, Clone]:
-    """A hub in a folder: whether it was made just now, and the hub. Idempotent.
+    """Create a hub in a folder; return whether it is new, and the hub. Idempotent.
 
-    `own`: the folder was named, and gets a repository of its own where it is new or empty. Raises BadInput, RemoteUnreachable (a hub that is to be shared is made on its remote or not at all).
+    `own`: the user named the folder; if it is new or empty, it gets its own repository. Raises BadInput or RemoteUnreachable (a
+    shared
+    hub must be created on its remote).
     """
     if remote is not None:
         check_url(remote)
@@ -62,7 +64,7 @@ def make_hub(
         return _made(open_clone(locate(folder)), prefix, domain)
     except BaseException as error:
         set_clone_setting(repo, "branch", before)
-        if added and isinstance(error, TryAgain):  # nobody is there: the next try may name another remote
+        if added and isinstance(error, TryAgain):  # no repository there; the next try may use another remote
             remove_remote(repo)
         forget(repo)
         raise
@@ -70,7 +72,7 @@ def make_hub(
 
 @contextlib.contextmanager
 def moved_aside(folder: str) -> Iterator[None]:
-    """Settings that another tool left there and git does not track, out of the way of a hub's own; back if none is made."""
+    """Move untracked settings of another tool out of the way of a new hub's own; restore them if the hub is not created."""
     repo = find_repo(folder)
     moved: list[tuple[str, str]] = []
     if repo is not None and repo.work_tree:
@@ -91,7 +93,7 @@ def moved_aside(folder: str) -> Iterator[None]:
 
 
 def branch_for(repo: GitRepo, folder: str, *, is_shared: bool) -> str:
-    """Where a hub is made when nobody says: where there is one already, else the branch that is checked out. Raises BadInput."""
+    """Return the default branch for a new hub: that of an existing hub, else the checked-out branch. Raises BadInput."""
     if is_shared:
         take_default_branch(repo)
     try:
@@ -114,13 +116,13 @@ def _made(hub: Clone, prefix: str, domain: str | None) -> tuple[bool, Clone]:
         raise RemoteUnreachable("the remote can't be reached", hint="a hub is made on its remote; try again when it answers")
     write_client_folder(hub)
     if hub.remote_name:
-        with contextlib.suppress(TryAgain):  # whoever needs to know asks again
+        with contextlib.suppress(TryAgain):  # probed again when the result is needed
             hub.sides.probe(hub.runtime.now())
     return made, hub
 
 
 def init_of(hub: Clone, tip: str | None, prefix: str, domain: str | None = None) -> Init:
-    """The operation that makes a hub on a branch whose tip is known."""
+    """Return the operation that creates a hub on a branch with the given tip."""
     place = hub.place
     by = identify(None, place.clone_layer, place.user_layer, place.user_name).by
     fields = {"domain": domain} if domain else {}
@@ -131,7 +133,7 @@ def init_of(hub: Clone, tip: str | None, prefix: str, domain: str | None = None)
 
 @contextlib.contextmanager
 def told_at_birth(place: Place) -> Iterator[None]:
-    """Give Damaged a hint that helps where there is no hub yet: `bd doctor` has none to look at."""
+    """Give Damaged a suitable hint: there is no hub yet that `bd doctor` could check."""
     try:
         yield
     except Damaged as error:
@@ -143,7 +145,7 @@ def told_at_birth(place: Place) -> Iterator[None]:
 
 
 def refuse_unpushed(hub: Clone) -> None:
-    """A branch with commits that a new remote has never seen can't become a hub by itself."""
+    """Refuse a branch with commits that were never pushed to a new remote: it can't become a hub by itself."""
     place, repo = hub.place, hub.repo
     local = repo.ref(place.branch)
     if not place.remote or local is None or repo.ref("refs/bd/published"):
@@ -159,7 +161,7 @@ def refuse_unpushed(hub: Clone) -> None:
 
 
 class Joined(NamedTuple):
-    """A clone that was made, and how many files of the archive it does not write out."""
+    """A new clone, and the number of archive files that it does not check out."""
 
     hub: Clone
     left_out: int
@@ -172,7 +174,7 @@ def join_hub(
     open_clone: Callable[[Place], Clone],
     on_progress: Callable[[int, int, str], None] | None = None,
 ) -> Joined:
-    """Clone a hub. Raises NoHub when the repository holds none."""
+    """Clone a hub. Raises NoHub if the repository contains none."""
     repo = clone_repo(url, folder, on_progress)
     left_out = write_out(repo)
     if branch:
@@ -195,7 +197,7 @@ def set_clone_setting(repo: GitRepo, key: str, value: Any) -> None:
 
 
 def write_client_folder(hub: Clone) -> None:
-    """The `.beads` folder that existing clients look for, where the hub branch is not checked out."""
+    """Write the `.beads` folder that existing clients look for, if the hub branch is not checked out."""
     folder = hub.client_folder()
     if hub.repo.work_tree and folder.startswith(os.path.join(hub.repo.work_tree, ".beads")):
         return
@@ -215,7 +217,7 @@ def set_user_setting(key: str, value: Any) -> None:
 
 
 def _set_in_layer(path: str, key: str, value: Any) -> None:
-    """Set or remove (None) one key of a settings file; its comments and every other byte stay. Raises BadInput."""
+    """Set or remove (None) one key of a settings file, keeping comments and all other bytes. Raises BadInput."""
     old = read_layer(path)
     new = {name: setting for name, setting in {**old, key: value}.items() if setting is not None}
     if new == old and (new or not os.path.exists(path)):

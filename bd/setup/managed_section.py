@@ -1,7 +1,7 @@
-"""bd's own section in files that belong to somebody else, such as AGENTS.md.
+"""bd's section in files that belong to others, such as AGENTS.md.
 
-Belongs here: writing, comparing and removing what stands between the two marks; every other byte
-stays. Which file a tool reads, and what it is told, the caller knows.
+This module writes, compares and removes the text between two markers; everything else in the file stays unchanged. The caller
+knows the file and the content.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ BEGIN, END = "<!-- bd: begin -->", "<!-- bd: end -->"
 
 
 def with_section(text: str, section: str) -> str:
-    """The text with this section: in place of the one that is there, else at the end. Raises BadInput for broken marks."""
+    """Return the text with this section, replacing the old one, or at the end. Raises BadInput for broken markers."""
     before, after = _around(text)
     block = f"{BEGIN}\n{section.rstrip()}\n{END}\n"
     if after is None:
@@ -25,13 +25,13 @@ def with_section(text: str, section: str) -> str:
 
 
 def without_section(text: str) -> str:
-    """The text without bd's section."""
+    """Return the text without bd's section."""
     before, after = _around(text)
     return before if after is None else before.removesuffix("\n") + after if before.endswith("\n\n") else before + after
 
 
 def _around(text: str) -> tuple[str, str | None]:
-    """What stands before bd's section and behind it; None behind where there is no section. Raises BadInput."""
+    """Return the text before and after bd's section; None after it if there is no section. Raises BadInput."""
     if text.count(BEGIN) != text.count(END) or text.count(BEGIN) > 1 or text.find(END) < text.find(BEGIN):
         raise BadInput(f"the marks {BEGIN} and {END} do not stand there once each, in this order", hint="mend the file by hand")
     if BEGIN not in text:
@@ -41,7 +41,7 @@ def _around(text: str) -> tuple[str, str | None]:
 
 
 def read(path: str) -> str:
-    """A file's text, empty where there is none. Raises BadInput for what is no plain file of text."""
+    """Return a file's text, "" if it does not exist. Raises BadInput if it is not a plain text file."""
     if os.path.islink(path):
         raise BadInput(f"{path} is a symbolic link", hint="bd writes only into plain files")
     try:
@@ -54,7 +54,7 @@ def read(path: str) -> str:
 
 
 def write(path: str, text: str) -> None:
-    """Write a file whole; one that would be empty is removed. Raises BadInput."""
+    """Write a file atomically, or remove it if it would be empty. Raises BadInput."""
     try:
         if not text.strip():
             if os.path.exists(path):
