@@ -1,1 +1,1 @@
-"""The mechanism of `bd demo`: a hub made for the occasion, agents as processes, what is shown, and the proof. Read race.py first."""
+"""The parts of `bd demo`: a temporary hub, agents as processes, the display, and the proof. Read race.py first."""

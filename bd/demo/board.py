@@ -1,8 +1,7 @@
-"""What the demo shows while it runs, worked out from the hub's commits and from nothing else.
+"""The state of the running demo, computed only from the hub's commits.
 
-Belongs here: reading a commit as a `Happening`, and the `Board` that adds them up. Pure but for
-`read_happening`'s caller, who gives it the raw commit. Does not belong here: how it looks
-(view.py) and the proof (report/audit/proof.py).
+It reads a commit as a `Happening` and adds them up in a `Board`. Pure functions; the caller of `read_happening` passes the raw
+commit. view.py displays it, report/audit/proof.py has the proof.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class Happening(NamedTuple):
-    """A commit of the hub that claimed or closed beads: who, what, and how many pushes it took."""
+    """A commit that claimed or closed beads: who, which beads, and how many pushes it took."""
 
     by: str
     closed: tuple[str, ...]
@@ -25,7 +24,7 @@ class Happening(NamedTuple):
 
 
 class Row(NamedTuple):
-    """One agent: what it works on, how many beads it has done, how many pushes it has tried."""
+    """One agent: its current bead, the beads it has done, and the pushes it has tried."""
 
     agent: str
     role: str
@@ -35,14 +34,14 @@ class Row(NamedTuple):
 
 
 class Event(NamedTuple):
-    """A happening and when it was seen, in seconds since the start."""
+    """A happening, and when it was seen, in seconds since the start."""
 
     at_s: float
     happening: Happening
 
 
 def read_happening(data: bytes) -> Happening | None:
-    """What a raw commit did; None when it neither claimed nor closed."""
+    """Return what a raw commit did; None if it neither claimed nor closed beads."""
     _, text = commit_message.split_commit(data)
     form, trailers = commit_message.form_of(text), commit_message.parse(text)
     if form is None or form["verb"] not in ("claim", "close"):
@@ -55,7 +54,7 @@ def read_happening(data: bytes) -> Happening | None:
 
 
 class Board:
-    """The race so far. `titles` names the work by id."""
+    """The race so far. `titles` are the titles of the work by id."""
 
     def __init__(self, agents: Mapping[str, str], titles: Mapping[str, str]) -> None:
         self.titles = titles
@@ -66,7 +65,7 @@ class Board:
         self._tries = 0
 
     def take(self, happening: Happening, at_s: float) -> None:
-        """Add what happened."""
+        """Add a happening."""
         self.events.append(Event(at_s, happening))
         self._closed.update(bead_id for bead_id in happening.closed if bead_id in self.titles)
         self._claims += len(happening.claimed)

@@ -1,8 +1,4 @@
-"""The example fleet: its agents and its beads, read from the files of examples/demo.
-
-Belongs here: finding and reading the files, and cutting the work to a size. Does not belong
-here: putting it on a hub (hub.py).
-"""
+"""The example fleet: its agents and beads, read from examples/demo and cut to a size. hub.py puts it on a hub."""
 
 from __future__ import annotations
 
@@ -17,19 +13,19 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from typing import Any
 
-# The interval that the demo gives its agents: a fallback agent waits for two of them.
+# The poll interval of the demo's agents; a fallback agent waits for two of them.
 DEMO_INTERVAL = "1s"
 
 
 class Example(NamedTuple):
-    """Agents by name, and beads as `Create` takes them, each named by its id; parents before their children."""
+    """Agents by name, and beads for `Create`, each named by its id, parents before their children."""
 
     agents: Mapping[str, Mapping[str, Any]]
     beads: list[dict[str, Any]]
 
 
 def example_folder(name: str = "demo") -> Path:
-    """Where an example lies: inside the installed package, or beside it in a repository. Raises Damaged."""
+    """Return the folder of an example: in the installed package, or next to it in the repository. Raises Damaged."""
     package = Path(__file__).resolve().parents[1]
     for folder in (package / "examples" / name, package.parent / "examples" / name):
         if folder.is_dir():
@@ -38,7 +34,7 @@ def example_folder(name: str = "demo") -> Path:
 
 
 def read_example(count: int | None = None, folder: Path | None = None) -> Example:
-    """The example fleet with this many beads: the first ones of the work's order, or copies when there are too few."""
+    """Return the example fleet with this many beads: the first in work order, or with copies if there are too few."""
     where = folder or example_folder()
     agents: dict[str, Mapping[str, Any]] = {}
     for path in sorted((where / "agents").glob("*.yaml")):
@@ -60,10 +56,11 @@ def _parsed(path: Path, table: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def sized(beads: Iterable[Mapping[str, Any]], count: int) -> list[dict[str, Any]]:
-    """`count` beads: whole rounds of the given ones, each round waiting only within itself.
+    """Return `count` beads: copies of the given ones in rounds that depend only on themselves.
 
-    The first round keeps its ids, later ones get new ids and say so in their titles. A round that
-    is cut off drops the edges to what it lacks.
+    The first round keeps its ids; later ones get new ids and a number in their titles. A round that is cut off loses the edges to
+    its
+    missing beads.
     """
     order = in_work_order(beads)
     chosen: list[dict[str, Any]] = []
@@ -88,7 +85,7 @@ def _copy(bead: Mapping[str, Any], number: int, names: Mapping[str, str]) -> dic
 
 
 def in_work_order(beads: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-    """The beads, each after those it waits for; among equals the more urgent first. Raises Damaged for a cycle."""
+    """Return the beads with dependencies first, and the more urgent first among equals. Raises Damaged for a cycle."""
     waiting = {bead["id"]: bead for bead in beads}
     order: list[Mapping[str, Any]] = []
     while waiting:

@@ -1,8 +1,8 @@
-"""The factory demo: the example fleet works off a plan in which one of each trouble lies, and a person helps where one has to.
+"""The factory demo: the example fleet works through a plan with one problem of each kind, and a person helps when needed.
 
-Belongs here: the workers, watching until the plan's root is closed, and running what the person types. Does not belong here:
-when the person has to help (person.py), the plan, what the agents pretend and what the person types (examples/factory), and
-what the history tells of it (report/audit/incidents.py).
+This module runs the agents, watches until the plan's root is closed, and runs what the person types. person.py knows when the
+person helps; the plan, the pretended work and the person's input are in examples/factory; report/audit/incidents.py tells the
+story from the history.
 """
 
 from __future__ import annotations
@@ -28,31 +28,31 @@ if TYPE_CHECKING:
     from bd.store import Clone
 
 LOOK_S = 0.1
-# No commit for so long: something is wrong that waiting will not mend.
+# After so long without a commit something is wrong that waiting won't fix.
 STILL_LIMIT_S = 90.0
 
 
 def plan_path() -> Path:
-    """The plan of the demo."""
+    """Return the path of the demo's plan."""
     return example_folder("factory") / "landing-page.yaml"
 
 
 def apply_plan(hub: Clone, beads: list[dict[str, Any]], by: str) -> str:
-    """Put the plan on the hub in one commit; its root."""
+    """Put the plan on the hub in one commit; return the id of its root."""
     change = hub.publish(ApplyPlan(**asked(hub.runtime, by, beads=beads))).change
     assert change is not None
     return str(change.result[beads[0]["name"]])
 
 
 class Story(NamedTuple):
-    """Who listens: `on_moved` to each new tip of the hub, with the one before it; `say` to what the person does. Both get seconds."""
+    """The listeners: `on_moved(old tip, new tip, seconds)` for the hub, and `say(text, seconds)` for what the person does."""
 
     on_moved: Callable[[str, str, float], None]
     say: Callable[[str, float], None]
 
 
 class Factory(Runners):
-    """The agents, each a `bd work` of its own, and the person at the reader's clone."""
+    """The agents, each a `bd work`, and the person in the reader's clone."""
 
     end_with_stdin = False
 
@@ -63,7 +63,7 @@ class Factory(Runners):
         self._person = Person()
 
     def run(self, hub: Clone, bare: Callable[[], str | None], root_id: str, story: Story) -> float:
-        """Watch until the root is closed; the seconds it took. `bare` looks up the hub's tip. Raises Damaged."""
+        """Watch until the root is closed; return the seconds it took. `bare` returns the hub's tip. Raises Damaged."""
         started = moved = hub.runtime.monotonic()
         seen = hub.published() or ""
         while True:
@@ -87,7 +87,7 @@ class Factory(Runners):
                 self._do(deed, hub, story, now_s - started)
 
     def _do(self, deed: Deed, hub: Clone, story: Story, at_s: float) -> None:
-        """Do what the person does, by real commands."""
+        """Run the person's real commands."""
         story.say(f"$ bd {shlex.join(deed.words)}", at_s)
         ended = _bd(hub, *deed.words)
         if deed.note_on:

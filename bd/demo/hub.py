@@ -1,7 +1,6 @@
-"""The demo: a hub made for the occasion, the example fleet on it, and a clone for each agent.
+"""The demo's hub: a temporary hub with the example fleet, and a clone for each agent.
 
-Belongs here: making all of it and bringing it to an end. The race is race.py, the files are
-example.py.
+It creates everything and cleans up. race.py runs the race, example.py reads the files.
 """
 
 from __future__ import annotations
@@ -44,10 +43,11 @@ BRANCH = "refs/heads/main"
 
 
 class Demo:
-    """A folder with the bare hub in `hub.git`, the reader's clone in `clone`, and one clone for each agent.
+    """A folder with the bare hub in `hub.git`, the reader's clone in `clone`, and a clone per agent.
 
-    As a context manager it keeps the caller's BD_* and BEADS_* variables out, and takes the folder
-    away at the end unless it is to be kept, or something was wrong that somebody will want to see.
+    As a context manager it hides the caller's BD_* and BEADS_* variables, and deletes the folder at the end, unless it is to be
+    kept
+    or something failed that the user will want to look at.
     """
 
     def __init__(
@@ -70,7 +70,7 @@ class Demo:
         self._after = contextlib.ExitStack()
 
     def __enter__(self) -> Demo:
-        """Take the folder. Raises BadInput for one that is in use."""
+        """Take the folder. Raises BadInput if it is in use."""
         if self._is_temporary:
             self.folder = Path(tempfile.mkdtemp(prefix="bd-demo-"))
         elif self.folder.exists() and not (self.folder.is_dir() and not any(self.folder.iterdir())):
@@ -96,7 +96,7 @@ class Demo:
         return {name: self.folder / name for name in self._example.agents}
 
     def prepare(self) -> Board:
-        """Make the hub and every clone, and put the fleet and its work on it, in two commits."""
+        """Create the hub and all clones, and put the fleet and its work on it in two commits."""
         self.hub_path.mkdir(parents=True)
         self.bare.run("init", "--quiet", "--bare", "--initial-branch=main")
         _, hub = make_hub(str(self.clone_path), PREFIX, self._open_clone, remote=str(self.hub_path), domain=DOMAIN)
@@ -110,7 +110,7 @@ class Demo:
         return Board(roles, titles)
 
     def _fill(self, hub: Clone) -> dict[str, str]:
-        """Put agents and beads on the hub; the beads' titles by id."""
+        """Put agents and beads on the hub; return the beads' titles by id."""
         agents = {agent_path(name): dict(fields) for name, fields in self._example.agents.items()}
         hub.publish(Write(**asked(hub.runtime, _person(hub), records=agents, words="the example fleet")))
         if not self._example.beads:
@@ -121,16 +121,16 @@ class Demo:
 
     @property
     def bare(self) -> GitRepo:
-        """The hub itself, as git has it."""
+        """The bare repository of the hub."""
         return GitRepo(str(self.hub_path), str(self.hub_path), None)
 
     def race(self, board: Board, show: Callable[[Board, float], None]) -> float:
-        """Let the agents race until the work is done; the seconds it took. Raises Damaged."""
+        """Let the agents race until the work is done; return the seconds it took. Raises Damaged."""
         with contextlib.closing(self.bare) as hub, Race(self.agent_paths, self.folder / "logs", self._seed) as race:
             return race.run(hub, BRANCH, board, show, self._runtime)
 
     def factory(self, beads: list[dict[str, Any]], story: Story) -> tuple[str, float]:
-        """Let the agents work a plan off; its root, and the seconds it took. Raises Damaged."""
+        """Let the agents work through a plan; return its root and the seconds it took. Raises Damaged."""
         tell = {"desk": f"cat >> {shlex.quote(str(self.folder / 'told'))}"}
         for path in self.agent_paths.values():
             with contextlib.closing(self._open_clone(locate(str(path)))) as clone:
@@ -141,24 +141,24 @@ class Demo:
                 return root_id, factory.run(hub, lambda: bare.ref(BRANCH), root_id, story)
 
     def next_commands(self, bead_id: str) -> list[str]:
-        """What to type to look around. Names bd by its path where the shell would not find it."""
+        """Return commands for looking around. Includes the path of bd if the shell would not find it."""
         bd = "bd" if shutil.which("bd") else shlex.quote(str(Path(sys.executable).with_name("bd")))
         return [f"cd {shlex.quote(str(self.clone_path))} && {bd} list --all", f"{bd} history {bead_id}", "git log --oneline"]
 
     def bring_along(self) -> None:
-        """Bring the reader's clone, and its files, to where the hub now is."""
+        """Update the reader's clone and its files to the hub's current state."""
         with contextlib.closing(self._open_clone(locate(str(self.clone_path)))) as hub:
             hub.sync(_person(hub))
 
 
 def _person(hub: Clone) -> str:
-    """Who makes the demo: a person, under git's name for them."""
+    """Return the person who runs the demo, under their name in git."""
     return identify(None, {}, {}, hub.place.user_name).by
 
 
 @contextlib.contextmanager
 def undisturbed() -> Iterator[None]:
-    """Without the caller's BD_* and BEADS_* variables: the demo's agents are who they are, where they are."""
+    """Hide the caller's BD_* and BEADS_* variables, which would change the agents' names or hub."""
     taken = {name: os.environ.pop(name) for name in list(os.environ) if name.startswith(("BD_", "BEADS_"))}
     try:
         yield

@@ -1,6 +1,6 @@
-"""The person in the factory demo: the moments when only they can help.
+"""The person in the factory demo, and the moments when only they can help.
 
-What they type is content, examples/factory/person.yaml. Does not belong here: running it (factory.py).
+What they type is in examples/factory/person.yaml; factory.py runs it.
 """
 
 from __future__ import annotations
@@ -22,26 +22,26 @@ if TYPE_CHECKING:
 
 
 class Deed(NamedTuple):
-    """What the person types. With `note_on` it is meant to be refused, and the refusal is kept as a comment there."""
+    """What the person types. If `note_on` is set, it is expected to be refused, and the error becomes a comment on that bead."""
 
     words: tuple[str, ...]
     note_on: str = ""
 
 
 class Person:
-    """The person, by the file that has what they type."""
+    """The person, with the script of what they type."""
 
     def __init__(self) -> None:
         path = example_folder("factory") / "person.yaml"
         self._script: Mapping[str, Any] = entries_of(path.read_bytes(), str(path))[0].value
 
     def deeds(self, snapshot: Snapshot, root_id: str, agents: Sequence[str], now: datetime) -> Iterator[Deed]:
-        """What only a person can do now: call a dead letter off, raise a ceiling that holds up what is ready."""
+        """Yield what only a person can do now: cancel a dead letter, or raise a budget ceiling that holds up ready beads."""
         for bead in snapshot.live():
             if bead.status == "dead_letter":
                 yield from self._typed("dead_letter", bead=bead.id, root=root_id)
         if any(bead.claims for bead in snapshot.claimed()):
-            return  # what they reserve is perhaps left over
+            return  # the budget that they reserve may become free
         answers = {name: Eligibility(snapshot, name, now) for name in agents}
         for bead in ready_beads(snapshot, now):
             reasons = {name: [reason.code for reason in answer.reasons(bead)] for name, answer in answers.items()}

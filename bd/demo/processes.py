@@ -1,6 +1,6 @@
-"""The demo's processes: one for each agent, each in its clone, and none left behind however it ends.
+"""The demo's processes: one per agent, each in its clone. None is left behind, however the demo ends.
 
-Does not belong here: what is watched while they run (race.py, factory_demo.py).
+race.py and factory.py watch the hub while they run.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ END_LIMIT_S = 10.0
 
 
 class Runner(NamedTuple):
-    """One agent's process and where its stderr goes."""
+    """One agent's process, and the file for its stderr."""
 
     process: subprocess.Popen[bytes]
     log_path: Path
 
 
 class Runners:
-    """The agents' processes: `clones` and `commands` by agent. They end with their stdin, or else by a signal.
+    """The agents' processes; `clones` and `commands` are by agent. They end when their stdin is closed, or else by a signal.
 
-    Those that end with their stdin say on stdout that they are ready; what others say there goes to their logs.
+    Those that end with their stdin report on stdout that they are ready; the stdout of others goes to their logs.
     """
 
     end_with_stdin = True
@@ -57,7 +57,7 @@ class Runners:
         self._end(at_once=kind is not None or not self.end_with_stdin)
 
     def _started(self, name: str, clone: Path) -> Runner:
-        """A process in a group of its own, so that a Ctrl-C in the terminal is ours to hand on."""
+        """Start a process in its own group, so that only we get the terminal's Ctrl-C, and pass it on."""
         log_path = self._log_folder / f"{name}.log"
         with log_path.open("wb") as log:
             process = subprocess.Popen(
@@ -72,7 +72,7 @@ class Runners:
         return Runner(process, log_path)
 
     def check(self) -> None:
-        """Raise Damaged when an agent's process has ended early."""
+        """Raise Damaged if an agent's process has ended early."""
         for name, runner in self._runners.items():
             code = runner.process.poll()
             if code is not None:
@@ -84,7 +84,7 @@ class Runners:
         return Damaged(f"the agent {name} ended early, with exit {code}{words}", hint=f"its log: {runner.log_path}")
 
     def _end(self, *, at_once: bool) -> None:
-        """End every process: by the end of its stdin, else with a signal to its group."""
+        """End every process: by closing its stdin, else by a signal to its group."""
         for runner in self._runners.values():
             assert runner.process.stdin is not None
             with contextlib.suppress(BrokenPipeError):
@@ -104,14 +104,14 @@ class Runners:
 
 
 def environment() -> dict[str, str]:
-    """The environment in which `python -m bd` is this very bd, wherever it is started."""
+    """Return the environment in which `python -m bd` is this bd, wherever it is started."""
     package_folder = str(Path(__file__).resolve().parents[2])
     path = os.pathsep.join(part for part in (package_folder, os.environ.get("PYTHONPATH")) if part)
     return {**os.environ, "PYTHONPATH": path}
 
 
 def _signal(process: subprocess.Popen[bytes], sign: signal.Signals) -> None:
-    """Send a signal to a process we started and to the `bd` it runs; nothing when it has ended."""
+    """Send a signal to a process that we started and to the `bd` that it runs, if it is still running."""
     if process.poll() is None:
         with contextlib.suppress(ProcessLookupError):
             if hasattr(os, "killpg"):

@@ -1,7 +1,6 @@
-"""The race: one process for each agent, started at the same moment, watched through the hub alone.
+"""The race: one process per agent, all started at the same moment, and watched only through the hub.
 
-Belongs here: the start and the hub's new commits. Does not belong here: what an agent does
-(examples/demo/agent.py) and what is shown (view.py).
+examples/demo/agent.py is the code of an agent; view.py displays the race.
 """
 
 from __future__ import annotations
@@ -24,21 +23,21 @@ if TYPE_CHECKING:
     from bd.store.git.repository import GitRepo
 
 LOOK_S = 0.1
-# No commit for so long, with work left: something is wrong that waiting will not mend.
+# After so long without a commit, with work left, something is wrong that waiting won't fix.
 STILL_LIMIT_S = 90.0
 
 
 class Race(Runners):
-    """The agents' processes, at the start and on their way."""
+    """The agents' processes during the race."""
 
     def __init__(self, clones: Mapping[str, Path], log_folder: Path, seed: str) -> None:
         agent = [sys.executable, str(example_folder() / "agent.py")]
         super().__init__(clones, {name: [*agent, name, str(clone), seed] for name, clone in clones.items()}, log_folder)
 
     def run(self, hub: GitRepo, branch: str, board: Board, show: Callable[[Board, float], None], runtime: Runtime) -> float:
-        """Start everybody at once and watch until every bead is closed; the seconds it took.
+        """Start all agents at once, and watch until every bead is closed; return the seconds it took.
 
-        Raises Damaged when an agent's process ends early, or when nothing moves any more.
+        Raises Damaged if an agent's process ends early or nothing moves any more.
         """
         self._say_go()
         started = moved = runtime.monotonic()
@@ -63,13 +62,13 @@ class Race(Runners):
         return runtime.monotonic() - started
 
     def _say_go(self) -> None:
-        """Wait until each process has loaded what it needs, then start them all."""
+        """Wait until each process is ready, then start them all."""
         for name, runner in self._runners.items():
             assert runner.process.stdout is not None
             if not runner.process.stdout.readline():
                 raise self._ended_early(name, runner, runner.process.wait())
         for runner in self._runners.values():
             assert runner.process.stdin is not None
-            with contextlib.suppress(BrokenPipeError):  # `check` tells of it
+            with contextlib.suppress(BrokenPipeError):  # `check` reports it
                 runner.process.stdin.write(b"go\n")
                 runner.process.stdin.flush()

@@ -1,6 +1,6 @@
-"""How the race looks: a live table on a terminal, one plain line for each event without one.
+"""Displays of the race: a live table on a terminal, else a plain line for each event.
 
-A view is a context manager with `show(board, seconds)`, called again and again.
+A view is a context manager with `show(board, seconds)`, which is called repeatedly.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ EVENTS_SHOWN = 6
 
 
 class View(Protocol):
-    """What a race is shown on."""
+    """A display of a race."""
 
     def __enter__(self) -> View: ...
 
     def __exit__(self, *ended: object) -> None: ...
 
     def show(self, board: Board, seconds: float) -> None:
-        """Show the race as it now stands."""
+        """Show the current state of the race."""
 
 
 class Silent:
@@ -42,7 +42,7 @@ class Silent:
 
 
 class Lines:
-    """A plain line for each event, to any stream."""
+    """Writes a plain line for each event to a stream."""
 
     def __init__(self, write: Callable[[str], None]) -> None:
         self._write = write
@@ -65,7 +65,7 @@ class Lines:
 
 
 def words_of(happening: Happening) -> str:
-    """What happened, as a few words: `closed hub-a, claimed hub-b (2 tries)`."""
+    """Return a happening as a short text: `closed hub-a, claimed hub-b (2 tries)`."""
     parts = []
     if happening.closed:
         parts.append(f"closed {' '.join(happening.closed)}")
@@ -75,13 +75,13 @@ def words_of(happening: Happening) -> str:
 
 
 def bar_of(board: Board) -> str:
-    """How far the work is, as a bar of `BAR_WIDTH` characters."""
+    """Return the progress as a bar of `BAR_WIDTH` characters."""
     full = BAR_WIDTH * board.closed // board.total if board.total else BAR_WIDTH
     return "━" * full + "╌" * (BAR_WIDTH - full)
 
 
 class LiveTable:
-    """A table that is drawn again in place: the agents, how far the work is, and the last events."""
+    """A table that is redrawn in place: the agents, the progress, and the last events."""
 
     def __init__(self, width: int | None = None) -> None:
         from rich.console import Console
@@ -98,7 +98,7 @@ class LiveTable:
         self._live.stop()
 
     def show(self, board: Board, seconds: float) -> None:
-        """Draw it."""
+        """Draw the table."""
         from rich.console import Group
         from rich.text import Text
 
@@ -124,7 +124,7 @@ def _agents_table(board: Board) -> Any:
 
 
 def _cells(row: Row, board: Board) -> list[Any]:
-    """A row's cells as texts: nothing in them is read as markup."""
+    """Return a row's cells as plain texts, in which nothing is parsed as markup."""
     from rich.text import Text
 
     idle = "" if board.is_done else "nothing fits now"
