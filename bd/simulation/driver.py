@@ -30,7 +30,8 @@ def write(
     steps = clone.writing().steps(operation)
     done = 0
     while True:
-        outcome = error = None
+        outcome: Outcome | None = None
+        error: BdError | None = None
         try:
             effect = next(steps)
         except StopIteration as end:
