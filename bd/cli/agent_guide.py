@@ -1,4 +1,4 @@
-"""The texts that tell an agent about bd: its identity, the loop, the rules. Short, because every line costs tokens."""
+"""The texts that tell an agent about bd: its identity, the loop, the rules. They are short, because every line costs tokens."""
 
 from __future__ import annotations
 

@@ -230,7 +230,7 @@ class App:
 
     @property
     def work_for(self) -> str | None:
-        """Whose work is asked about: --agent's, or that of the pool whose check this runs in."""
+        """The agent whose work is asked about: --agent, or that of the pool whose check this runs in."""
         return self.flags.agent or os.environ.get("BD_CHECK_OF")
 
     def claimant(self, *, compatible: bool = False) -> Identity:

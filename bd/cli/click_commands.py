@@ -265,7 +265,7 @@ def _plain_switches(ctx: click.Context, command: click.Command | None, words: li
     return plain
 
 
-# What people type without having read the help, and the command that does it.
+# Words that people type without having read the help, and the command that does it.
 MEANT = {
     "add": "create",
     "find": "search",

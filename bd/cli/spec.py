@@ -24,7 +24,7 @@ _DIGITS = 15  # more than any number here has, and no more than Python converts 
 
 
 class Kind(NamedTuple):
-    """How a typed text becomes a value. `read` raises BadInput for a text that it is not sure of.
+    """A conversion from typed text to a value. `read` raises BadInput for a text that it is not sure of.
 
     `name` is click's name for it; kinds with bounds or choices, paths, texts and numbers are click's own.
     """
@@ -33,9 +33,9 @@ class Kind(NamedTuple):
     read: Callable[[str], Any]
     low: float | None = None
     high: float | None = None
-    is_above_low: bool = False  # whether the lowest value itself is out of bounds
+    is_above_low: bool = False  # true if the lowest value itself is out of bounds
     choices: tuple[str, ...] = ()
-    # Whether an error names the option: "Invalid value for '--priority'".
+    # True if an error names the option: "Invalid value for '--priority'".
     names_option: bool = False
 
 

@@ -279,8 +279,7 @@ def _edge(entry: Any, kind: str = "") -> tuple[str, str]:
     """Return (kind, target) from `ID`, `kind:ID`, or a mapping with type and target.
 
     A mapping is an edge of this bead, so `blocks` in it means "waits for"; as text, `blocks:ID` means that the other bead waits
-    for
-    this one.
+    for this one.
     """
     if isinstance(entry, dict):
         target = next((entry[key] for key in ("depends_on_id", "target", "id", "to") if key in entry), None)

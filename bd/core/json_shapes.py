@@ -1,4 +1,4 @@
-"""The shape of a value read from JSON: what a note, a record or an answer has to look like.
+"""Shapes: the expected structure of a value read from JSON, such as a note, a record or an answer.
 
 A shape is a type (or several, as for `isinstance`; a boolean is not a number), `[shape]` for a list, or a dictionary. Each of its
 keys has to be present with that shape, or may be absent if the shape allows None; the key `...` is for all others. Callers decide

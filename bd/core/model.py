@@ -188,7 +188,7 @@ class Snapshot(Recall, Ledger):
     """
 
     commit: str = ""
-    # What agents reported in side refs since their last commit: capacity records by agent.
+    # Capacity records by agent, as reported in side refs since the agent's last commit.
     heard: Mapping[str, Mapping[str, Any]] = {}
     # When this clone last fetched those; silence since then means nothing. None: judge by the current time.
     listened_at: str | None = None
@@ -287,7 +287,7 @@ class Snapshot(Recall, Ledger):
 
 
 class Change(NamedTuple):
-    """What an operation does to a snapshot: whole beads (None deletes), records, raw files; and its texts.
+    """The effect of an operation on a snapshot: whole beads (None deletes), records, raw files; and its texts.
 
     `subject` is the first line of the commit, `touched` the ids to show, `notes` lines for people, `result` the command's answer.
     `texts` are files that a person edited, by path: the bead or record is written into that text, so that comments and spacing

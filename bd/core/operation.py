@@ -1,4 +1,4 @@
-"""What the store may know of an operation, and what an operation may know when it decides.
+"""The interface between the store and operations, and the context in which an operation decides.
 
 An operation is a frozen value: methods that change it return a new one.
 """
@@ -21,7 +21,7 @@ class UnknownOperation(ValueError):
 
 
 class DecisionContext(NamedTuple):
-    """What a decision may depend on besides the snapshot.
+    """The inputs of a decision besides the snapshot.
 
     `heartbeats` are the refs of the claims that send heartbeats, by token, listed before the branch was fetched; None if the
     operation does not ask for them (`needs_heartbeats`) or the remote has no side refs. `is_request`: decided for another clone,
@@ -54,7 +54,7 @@ if TYPE_CHECKING:
 
         @property
         def at(self) -> str:
-            """When it was made."""
+            """The time when it was made."""
 
         # --- how it is carried out ---
 

@@ -114,7 +114,7 @@ def _merged(parts: list[Iterator[tuple[Place, Any]]]) -> Iterator[tuple[Place, A
 
 
 class Recall:
-    """What a store may know of beads besides their files: by default nothing. The base of every snapshot."""
+    """The facts about beads that a store may keep besides their files; none by default. The base of every snapshot."""
 
     def every(self) -> Iterator[Any]:
         raise NotImplementedError

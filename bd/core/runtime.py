@@ -1,4 +1,4 @@
-"""What bd needs from the machine: time, sleep, random numbers, new ids, and a hook for its steps.
+"""The interface to the machine: time, sleep, random numbers, new ids, and a hook for the steps of a write.
 
 Nothing below `cli/` reads a clock, sleeps, draws a random number or mints an id except through the Runtime it was given.
 `cli/runtime.py` is the real one; tests and simulations pass in their own.

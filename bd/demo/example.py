@@ -59,8 +59,7 @@ def sized(beads: Iterable[Mapping[str, Any]], count: int) -> list[dict[str, Any]
     """Return `count` beads: copies of the given ones in rounds that depend only on themselves.
 
     The first round keeps its ids; later ones get new ids and a number in their titles. A round that is cut off loses the edges to
-    its
-    missing beads.
+    its missing beads.
     """
     order = in_work_order(beads)
     chosen: list[dict[str, Any]] = []

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from bd.store import Clone
 
 LOOK_S = 0.1
-# After so long without a commit something is wrong that waiting won't fix.
+# After this long without a commit something is wrong that waiting won't fix.
 STILL_LIMIT_S = 90.0
 
 

@@ -46,8 +46,7 @@ class Demo:
     """A folder with the bare hub in `hub.git`, the reader's clone in `clone`, and a clone per agent.
 
     As a context manager it hides the caller's BD_* and BEADS_* variables, and deletes the folder at the end, unless it is to be
-    kept
-    or something failed that the user will want to look at.
+    kept or something failed that the user will want to look at.
     """
 
     def __init__(

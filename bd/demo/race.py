@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from bd.store.git.repository import GitRepo
 
 LOOK_S = 0.1
-# After so long without a commit, with work left, something is wrong that waiting won't fix.
+# After this long without a commit, with work left, something is wrong that waiting won't fix.
 STILL_LIMIT_S = 90.0
 
 

@@ -1,4 +1,4 @@
-"""What can be done to a hub: one class per verb, one module per family.
+"""Everything that can be done to a hub: one class per verb, one module per family.
 
 Read base.py first, then claims.py as an example.
 

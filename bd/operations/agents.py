@@ -1,6 +1,6 @@
 """Operations on the agents of a hub: add, remove, rename, clear.
 
-Whether an agent takes work is in switches.py, its claims in claims.py.
+switches.py sets whether an agent takes work; its claims are in claims.py.
 """
 
 from __future__ import annotations

@@ -38,7 +38,7 @@ class Operation:
     """
 
     verb: ClassVar[str] = ""
-    # The arguments that the verb has. Another one, or another meaning of one, is another version of the verb (core/versions.py).
+    # The arguments of the verb. A new argument, or a new meaning of one, requires a new version of the verb (core/versions.py).
     takes: ClassVar[frozenset[str]] = frozenset()
     brings_forward: ClassVar[bool] = False
     by: str

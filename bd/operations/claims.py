@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from bd.core.runtime import Runtime
 
 
-# What to do if an agent gets no work.
+# Hints for an agent that gets no work.
 _HINTS = {
     "paused": "wait; `bd resume` lets the fleet claim again",
     "offline": "`bd online {}` brings it back",

@@ -40,7 +40,7 @@ class _Said(Operation):
 class WaitHuman(_Said):
     """Park a bead until a person answers: `ids` (one), `reason` (the question), `force`. Costs no attempt.
 
-    The question is also kept as a comment, for whoever continues after the answer.
+    The question is also kept as a comment, for the agent that continues after the answer.
     """
 
     verb: ClassVar[str] = "wait-human"

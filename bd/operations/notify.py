@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 class Notify(Operation):
     """Take the right to notify people about beads: `ids`, and `keys` by id for beads that are not dead letters.
 
-    Whatever is no longer due is left out, possibly all of it.
+    Occasions that are no longer due are left out, possibly all of them.
     """
 
     verb: ClassVar[str] = "notify"

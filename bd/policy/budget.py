@@ -1,4 +1,4 @@
-"""What work may cost: the amount a claim reserves, and what an agent and a DAG have left.
+"""Budgets: the amount that a claim reserves, and what an agent and a DAG have left.
 
 A budget is an amount per day, per month, or in total. What is left is never stored: it is the amount, less the reported spending,
 less what live claims reserve. It is judged on the snapshot that a claim is decided on, so two agents together can't overspend.
@@ -79,7 +79,7 @@ def left_under(root: Bead, snapshot: Snapshot, now: datetime) -> float | None:
 
 
 class Purse:
-    """What an agent may spend on the beads of one snapshot: made once, then asked about many beads."""
+    """An agent's budget on the beads of one snapshot: made once, then asked about many beads."""
 
     def __init__(self, name: str, snapshot: Snapshot, now: datetime) -> None:
         self._name, self._snapshot, self._now = name, snapshot, now

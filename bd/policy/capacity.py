@@ -1,4 +1,4 @@
-"""How much work an agent may get now: its status, its room, and whether it is online.
+"""An agent's capacity for work now: its status, its room, and whether it is online.
 
 An agent's tracked capacity file says whether it was set offline or draining, and how its attempts ended. What it holds is counted
 from the live claims of the snapshot. It was last seen at the later time of the file and of its record in side refs.

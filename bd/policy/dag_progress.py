@@ -179,7 +179,7 @@ def dag_of(root: Bead, snapshot: Snapshot, now: datetime) -> Dag:
 
 
 class Shape(NamedTuple):
-    """How the tasks of a DAG wait for one another: the edges, the entries, the exits, and the critical path.
+    """The shape of a DAG: which tasks wait for which, its entries and exits, and the critical path.
 
     `critical` are the unfinished tasks on the longest path, in order, and `critical_s` is how long they should take.
     """

@@ -1,4 +1,4 @@
-"""What a store may keep of policy's results: the phases of beads, where only a change of a bead can invalidate them.
+"""Policy results that a store may keep: the phases of those beads that move only if some bead changes.
 
 cli/derivations.py lists all derivations.
 """

@@ -78,7 +78,7 @@ def _glob(pattern: str) -> re.Pattern[str]:
 
 
 class Eligibility:
-    """What one agent may take at one commit and one instant.
+    """The beads that one agent may take at one commit and one instant.
 
     `idle` concerns the agent, `reasons` one bead, `beads` both. A bead routed to an agent that is away is open to everyone.
     """

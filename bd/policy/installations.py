@@ -1,4 +1,4 @@
-"""Which version of bd each agent runs, and who would be shut out if a hub required a newer one."""
+"""The version of bd that each agent runs, and who would be locked out if a hub required a newer one."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ if TYPE_CHECKING:
 
     from bd.core.model import Snapshot
 
-# Someone without an interval, such as a person, counts as live for this long after the last sign.
+# Somebody without an interval, such as a person, counts as live for this long after the last sign.
 _LIVE_S = 86400.0
 
 
 class Installation(NamedTuple):
-    """The bd of one agent. `version` is None where the agent never named one; `silence_s` where it never gave a sign."""
+    """The bd of one agent. `version` is None if the agent never reported one; `silence_s` if it was never heard of."""
 
     agent: str
     version: str | None

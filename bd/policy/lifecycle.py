@@ -1,7 +1,7 @@
 """Legal state changes: bead in, new bead out, or Refused.
 
-What a release, a close and so on do to one bead, and who may do them. Claims are made in claims.py; nothing here needs other
-beads.
+This module says what a release, a close and so on do to one bead, and who may do them. It never needs other beads. claims.py
+makes claims.
 
 On a claimed bead, status, owner, assignee, claim and output change only with the current token or by force (docs/protocol.md, "A
 claim").

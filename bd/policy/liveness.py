@@ -34,7 +34,7 @@ IN_WORK = ("in_progress", "validating")
 
 
 class Sight(NamedTuple):
-    """What an observer knows of one claim: its heartbeat, the heartbeat's age, and for how long nothing has changed.
+    """An observer's knowledge of one claim: its heartbeat, the heartbeat's age, and for how long nothing has changed.
 
     `beat` is None if the claim sends none, or the observer can't see it; `same_s` is the time between the first and the last
     successful fetch that showed the same state.
@@ -63,7 +63,7 @@ class Stall(NamedTuple):
 
 
 class Silence(NamedTuple):
-    """How long a claim has been silent: `age_s` for certain, `stamp_age_s` by its stamp alone; stalled after `limit_s`."""
+    """The silence of a claim: `age_s` is certain, `stamp_age_s` relies on its stamp alone; it has stalled after `limit_s`."""
 
     why: str
     age_s: float

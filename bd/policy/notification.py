@@ -1,4 +1,4 @@
-"""Who notifies people about a bead: once, whoever does it, and again only if the notifier died.
+"""Notifications about a bead: sent once, by any clone, and again only if the notifier died.
 
 Each occasion has a key that every clone computes alike: a bead was given up (it carries the key itself, `notified.key`), waits
 for a person, has stalled and is not freed, or is the root of a finished DAG. To notify, a process takes the right to do so in a

@@ -1,4 +1,4 @@
-"""When an agent looks for work again (the source paper, section 5, with its figures).
+"""Pacing: when an agent looks for work again (the source paper, section 5, with its figures).
 
 Three empty cycles double the interval, up to two hours; work resets it to the base; a finished bead means at once. The interval
 is the longest wait: any wake-up ends it early.

@@ -1,4 +1,4 @@
-"""For whom a ready bead is reserved, and until when: after an answer, and after the subtasks it waited for."""
+"""Reservations of ready beads, after an answer or after the subtasks that they waited for: for whom, and until when."""
 
 from __future__ import annotations
 

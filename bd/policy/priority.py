@@ -65,7 +65,7 @@ def tier_of(base: float) -> str:
 
 
 class Pace(NamedTuple):
-    """How age counts in a hub: points per minute, and after how many minutes a bead has starved."""
+    """The effect of age in a hub: points per minute, and the minutes after which a bead has starved."""
 
     per_minute: float
     limit_min: float

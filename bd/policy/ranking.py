@@ -1,6 +1,6 @@
 """The order of work: one number per bead, lower first, then the older one, then the id.
 
-The same order is used by ready, claim and poll. Beads that age at the same rate keep their order for ever, since time lifts all
+The same order is used by ready, claim and poll. Beads that age at the same rate keep their order forever, since time lifts all
 of them equally. So the compared number (`place`) does not move with the clock, and a store can keep it; the effective priority is
 its value now.
 

@@ -1,6 +1,6 @@
 """Is a bead ready, which phase is it in, and why.
 
-What holds for all agents; eligibility.py decides, on top of this, whether one agent may take it.
+This module covers the rules that hold for all agents; eligibility.py adds those for one agent.
 
 Every bead is in exactly one phase. Time and closed dependencies move beads between phases without a commit: pending, ready and
 retrying are derived here, never stored.

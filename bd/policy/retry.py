@@ -1,4 +1,4 @@
-"""What happens to a bead whose attempt failed: tried again after a delay, or given up.
+"""Failed attempts: the bead is tried again after a delay, or given up.
 
 The rules of retries, dead letters and poison pills. lifecycle.py has the other ends of a claim.
 """
@@ -44,7 +44,7 @@ POISON_AGENTS, POISON_ATTEMPTS = 2, 3
 
 
 class Rule(NamedTuple):
-    """How a bead is tried again. Unset or unreadable values are as here."""
+    """A bead's retry rule. Unset or unreadable values have the defaults given here."""
 
     strategy: str = "exponential"
     initial_s: float = 10.0
@@ -57,7 +57,7 @@ class Rule(NamedTuple):
     def is_final(self, kind: str) -> bool:
         """Return whether a failure of this kind was the last attempt, however many are left.
 
-        What the bead itself names overrides the defaults. A lost worker is no reason to give up.
+        The bead's own lists override the defaults. A lost worker is no reason to give up.
         """
         if kind in self.no_retry_on:
             return True
@@ -108,7 +108,7 @@ def _given(bead: Bead, settings: Settings) -> dict[str, Any]:
     own = own if isinstance(own, dict) else {}
     given = {**settings.retry, **settings.retry_of(bead.type), **own}
     wanted, refused = _kinds(own.get("retry_on")), _kinds(given.get("no_retry_on"))
-    if wanted and refused and "no_retry_on" not in own:  # what the bead names overrides the hub
+    if wanted and refused and "no_retry_on" not in own:  # the bead's values override the hub's
         given["no_retry_on"] = sorted(refused - wanted)
     return given
 

@@ -1,4 +1,4 @@
-"""How many members a pool should have now, and which to start, drain or kill.
+"""Pool scaling: how many members a pool should have now, and which to start, drain or kill.
 
 Values in, a plan out; bd/pool observes and acts. Names and limits are in core/pools.py.
 """
@@ -37,7 +37,7 @@ class Member(NamedTuple):
 
 
 class Memory(NamedTuple):
-    """What a controller remembers of a pool between two rounds."""
+    """A controller's memory of a pool between two rounds."""
 
     up_s: float | None = None
     down_s: float | None = None
@@ -46,7 +46,7 @@ class Memory(NamedTuple):
 
 
 class Plan(NamedTuple):
-    """What to do with a pool. `drain` and `kill` are names with reasons; `waits` says why nothing more is done."""
+    """The plan for a pool. `drain` and `kill` are names with reasons; `waits` says why nothing more is done."""
 
     desired: int
     start: tuple[str, ...] = ()

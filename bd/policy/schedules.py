@@ -1,6 +1,6 @@
 """Schedules: when a cron expression is due, in its time zone, and the fields of the beads it makes.
 
-A tick is due once: ticks up to `last_tick` are past for ever, and of several missed ones only the last is due. Agents' own cron
+A tick is due once: ticks up to `last_tick` are past forever, and of several missed ones only the last is due. Agents' own cron
 lines are in schedule/crontab.py.
 """
 

@@ -1,4 +1,4 @@
-"""What an attempt has cost: reported once or in parts, presumed if nobody reports it, and stored in the bead.
+"""The cost of an attempt: reported once or in parts, presumed if nobody reports it, and stored in the bead.
 
 Limits are in budget.py, sums over beads in core/costs.py.
 """

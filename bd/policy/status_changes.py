@@ -32,7 +32,7 @@ _CLOSE = Move(None, _CLOSED, DONE)
 _GIVE_BACK = Move(HELD, _OPEN)
 _FAIL = Move(HELD | _OPEN, frozenset({"open", "dead_letter"}))
 
-# What each verb may do to a status. A verb that is neither here nor in `FREE` changes none.
+# The changes of a status that each verb may make. A verb that is neither here nor in `FREE` changes none.
 MOVES: dict[str, tuple[Move, ...]] = {
     "claim": (_TAKE,),
     "close": (_CLOSE, _TAKE),

@@ -32,7 +32,7 @@ _ONCE = ("opened", "open")
 
 
 class On(NamedTuple):
-    """What a trigger waits for: `dag` (a root), an event of a forge (`github`, `gitea`, `gitlab`) and its action, or `file`."""
+    """The event that a trigger waits for: `dag` (a root), a forge's event (`github`, `gitea`, `gitlab`) and action, or `file`."""
 
     kind: str
     what: str

@@ -1,4 +1,4 @@
-"""What a bead's output must pass before its close counts: which kind of check, and whether it passed.
+"""The check that a bead's output must pass before its close counts: which kind, and whether it passed.
 
 Reads what the bead asks for, and compares what was validated with what is closed. worker/validation.py runs checks; their
 commands come from trusted configuration, never from a bead.

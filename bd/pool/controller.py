@@ -1,7 +1,7 @@
 """`bd pool run`, the controller: checks what each pool needs, and makes it so; one for each hub and host.
 
 Sessions live on without it: the next controller finds them by their locks. Everything it remembers is in its `Quarters`, and
-whatever can be checked is checked rather than believed. No error ends it: errors are reported, and retried.
+all that can be checked is checked again. No error ends it: errors are reported, and retried.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""When the controller checks its pools, and what it reports about them. Pure: controller.py carries it out.
+"""Decisions of the controller: when it checks its pools, and what it reports. Pure: controller.py carries them out.
 
 policy/scaling.py decides the number of members. Times are in seconds, instants on the monotonic clock.
 """
@@ -21,7 +21,7 @@ _LONGEST_REST_S = 300.0
 
 
 class Progress(Value):
-    """When each pool was last checked, how many rounds in a row have failed, and why the last one did."""
+    """The checks so far: when each pool was last checked, how many rounds in a row have failed, and why the last one did."""
 
     looked_s: Mapping[str, float] = {}
     failures: int = 0

@@ -1,4 +1,4 @@
-"""What a host keeps for the pools of one hub: the controller's lock, notes of sessions, logs, clones, events.
+"""A host's state for the pools of one hub: the controller's lock, notes of sessions, logs, clones, events.
 
 The folder is the same for every clone of the hub on the host, so the next controller finds everything.
 """

@@ -44,7 +44,7 @@ _AT_ONCE = 8
 
 
 class Round(NamedTuple):
-    """What one round of the controller works with: the hub as observed, and the names of the commands trusted here."""
+    """The input of one round of the controller: the hub as observed, and the names of the commands trusted here."""
 
     hub: Clone
     view: View

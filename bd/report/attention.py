@@ -1,4 +1,4 @@
-"""What needs a person: everything that a fleet can't settle by itself, on one page. Changes nothing."""
+"""Everything that a fleet can't settle without a person, on one page. Changes nothing."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class Attention(NamedTuple):
-    """What needs a person, by kind; each entry is a JSON object without nulls. The longest wait comes first."""
+    """The things that need a person, by kind; each entry is a JSON object without nulls. The longest wait comes first."""
 
     dead_letters: list[dict[str, Any]]
     waiting: list[dict[str, Any]]
@@ -83,7 +83,7 @@ def _stalled(stall: Stall, snapshot: Snapshot, now: datetime) -> dict[str, Any]:
 
 
 def _silent(snapshot: Snapshot, now: datetime) -> list[str]:
-    """Return the agents presumed offline; those set offline are known to whoever did it."""
+    """Return the agents presumed offline; whoever set others offline knows about them."""
     names = {*snapshot.records(AGENTS_DIR), *snapshot.records(CAPACITY_DIR)}
     return [name for name in sorted(names) if duty_of(name, snapshot) != "offline" and is_presumed_offline(name, snapshot, now)]
 

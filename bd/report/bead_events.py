@@ -1,4 +1,4 @@
-"""What a commit did to beads, as transitions: created, claimed, closed, failed ... Pure.
+"""The effects of a commit on beads, as transitions: created, claimed, closed, failed ... Pure.
 
 Derived from what changed, not from what the commit claims, so that hand edits show as what they are.
 """

@@ -41,7 +41,7 @@ class File(NamedTuple):
 
 
 class Who(NamedTuple):
-    """Who made a commit: the name, its kind (agent, human, hand ...), and whether a signature proves it.
+    """The author of a commit: the name, its kind (agent, human, hand ...), and whether a signature proves it.
 
     `verified` is None if signatures were not checked: then it is what the commit claims.
     """

@@ -1,4 +1,4 @@
-"""Which beads a list shows: filters and orders. Pure; the command line fills in a `Wanted`.
+"""Filters and orders of lists of beads. Pure; the command line fills in a `Wanted`.
 
 Few lists need the hub's settings, so they are passed as a function.
 """

@@ -36,8 +36,7 @@ def rotate(path: str, *, limit: int = LIMIT, older: int = OLDER) -> bool:
     """Rotate a log that has reached its limit: to `path.1`, that to `path.2`, and so on. Returns whether it was rotated.
 
     Processes that have the log open keep appending to the same file, now empty. If the log can't be rotated, or another process
-    is
-    rotating it, it stays as it is: a log never stops the work.
+    is rotating it, it stays as it is: a log never stops the work.
     """
     try:
         if os.path.getsize(path) < limit:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from bd.schedule.interval import Timetable
     from bd.schedule.invocation import Station
 
-# Common crons read at most so many characters of a command, and run what they have read.
+# Common crons read at most this many characters of a command, and run what they have read.
 LONGEST = 998
 PATIENCE_S = 60
 _NONE_YET = ("no crontab for", "can't open")  # the second is from busybox

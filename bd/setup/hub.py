@@ -48,8 +48,7 @@ def make_hub(
     """Create a hub in a folder; return whether it is new, and the hub. Idempotent.
 
     `own`: the user named the folder; if it is new or empty, it gets its own repository. Raises BadInput or RemoteUnreachable (a
-    shared
-    hub must be created on its remote).
+    shared hub must be created on its remote).
     """
     if remote is not None:
         check_url(remote)

@@ -1,4 +1,4 @@
-"""How a hub is stored: git and YAML. Other packages use `Clone` and the values exported here, nothing deeper.
+"""The storage of a hub: git and YAML. Other packages use `Clone` and the values exported here, nothing deeper.
 
 Read clone.py first (reads and writes of one clone), then transaction/driver.py (the loop of docs/protocol.md).
 - transaction/ is the only way to write. The outcome of a push is read from the hub, never from an exit status.

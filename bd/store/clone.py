@@ -44,7 +44,7 @@ if TYPE_CHECKING:
         def by_difference(
             self, clone: Clone, commit: str, parent: str, author: str, *, uid: str | None, force: bool, reason: str | None
         ) -> Operation:
-            """Return the change of a hand-made commit against `parent` as an operation. `uid` replaces the one in its trailers."""
+            """Return a hand-made commit's change against `parent` as an operation. `uid` replaces the one in its trailers."""
 
 
 class Clone(Replica):
@@ -131,7 +131,7 @@ class Clone(Replica):
     def context(
         self, snapshot: CachedSnapshot, heartbeats: Mapping[str, str] | None, *, is_request: bool = False
     ) -> DecisionContext:
-        """Return the decision context for a snapshot. `is_request`: for another clone's operation, with the hub's settings alone."""
+        """Return the decision context for a snapshot. `is_request`: for another clone's operation, by the hub's settings."""
         if is_request:
             return DecisionContext(self.runtime.now(), of_hub(snapshot.config()), heartbeats, is_request=True)
         return DecisionContext(self.runtime.now(), self.settings(snapshot), heartbeats)

@@ -212,7 +212,7 @@ if TYPE_CHECKING:
     # --- what only this clone knows ---------------------------------------------------------
 
     class JournalEntry(Protocol):
-        """One operation of this clone under way. Locked by its process; once that has ended, it counts as a dead process's entry."""
+        """One operation of this clone under way. Its process locks it; once that has ended, it is a dead process's entry."""
 
         path: str
         data: dict[str, Any]
@@ -235,7 +235,7 @@ if TYPE_CHECKING:
     class Journal(Protocol):
         """The operations that this clone has begun and not yet settled. See local/journal.py for the states of an entry."""
 
-        # Whether it can tell that an entry's process has ended. If not, no process waits for another.
+        # True if it can tell that an entry's process has ended. If not, no process waits for another.
         tells_the_dead: bool
 
         def begin(self, uid: str, **data: Any) -> JournalEntry:
@@ -286,7 +286,7 @@ if TYPE_CHECKING:
             """Return the error for a process that waited for the lock in vain."""
 
     class LocalState(Protocol):
-        """What only this clone knows. A crash loses what was not synced to disk, and nothing relies on it."""
+        """Data that only this clone has. A crash loses what was not synced to disk, and nothing relies on it."""
 
         @property
         def journal(self) -> Journal: ...

@@ -1,7 +1,7 @@
-"""Where the hub is: repository, branch, remote, and this clone's own settings.
+"""The location of the hub: repository, branch, remote, and this clone's own settings.
 
-What git's configuration and the two YAML files say is cached in `<git common dir>/bd/place-<fingerprint>`, with the bytes it was
-read from, so that a command starts without asking git. This module finds the place, and knows nothing of a hub's content.
+The settings in git's configuration and the two YAML files are cached in `<git common dir>/bd/place-<fingerprint>`, with the bytes
+they were read from, so that a command starts without asking git. This module knows nothing of a hub's content.
 """
 
 from __future__ import annotations

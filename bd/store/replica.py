@@ -78,7 +78,7 @@ class Replica:
         self._cache: Cache | None = None
         self._memory: list[Cache] = []
         self._held: Lock | None = None
-        # Whether the last fetch was a moment ago when the lock was taken: then a write may push before it fetches.
+        # True if the last fetch was a moment ago when the lock was taken: then a write may push before it fetches.
         self.was_fresh = False
         # The requests of other clones at the last fetch, by uid.
         self.requests: Mapping[str, str] = {}

@@ -1,6 +1,6 @@
-"""The operations that only a newer bd can read: unpublished ones of this clone, and requests of others.
+"""Operations that only a newer bd can read: unpublished ones of this clone, and requests of others.
 
-Nothing is done about them but to name them (report/doctor.py): whoever can read them carries them out.
+They are only reported (report/doctor.py); a bd that can read them will carry them out.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ if TYPE_CHECKING:
 
 
 class UnknownHere(NamedTuple):
-    """The commit or side ref that holds an operation, and what of it is unknown, in words."""
+    """The commit or side ref with an operation, and a description of what is unknown about it."""
 
     where: str
     why: str
 
 
 def unpublished(replica: Replica, revive: Revive) -> list[UnknownHere]:
-    """Return those among the commits that this clone has not published."""
+    """Find them among the unpublished commits of this clone."""
     base, view = replica.published(), replica.view()
     if not replica.remote_name or not base or base == view:
         return []
@@ -40,7 +40,7 @@ def unpublished(replica: Replica, revive: Revive) -> list[UnknownHere]:
 
 
 def requested(replica: Replica, revive: Revive) -> list[UnknownHere]:
-    """Return those among the requests on the remote. Raises RemoteUnreachable."""
+    """Find them among the requests on the remote. Raises RemoteUnreachable."""
     known, others = requests.found_on_remote(replica)
     reasons = [(requests.INTENTS + request.uid, _why(request.form, revive)) for request in known]
     return [UnknownHere(ref, why) for ref, why in (*reasons, *((ref, "its layout is unknown") for ref in others)) if why]

@@ -64,7 +64,7 @@ class Sealed:
 
 
 class Caller(NamedTuple):
-    """Who sends a request. `is_ambient`: identified by a cookie, which a browser also sends on behalf of other sites."""
+    """The sender of a request. `is_ambient`: identified by a cookie, which a browser also sends on behalf of other sites."""
 
     person: Person | None
     is_ambient: bool

@@ -1,10 +1,10 @@
 """Webhook signatures: checks that a delivery comes from a holder of the secret, and how to recognize replays. Pure functions.
 
- forge | what proves it |
- --- | --- |
- github | `X-Hub-Signature-256`: HMAC-SHA256 of the body |
- gitea, Forgejo | `X-Forgejo-Signature` or `X-Gitea-Signature`: the same |
- gitlab | `webhook-signature` over id, time and body if the secret is a signing token (`whsec_…`), else `X-Gitlab-Token` |
+| forge | what proves it |
+| --- | --- |
+| github | `X-Hub-Signature-256`: HMAC-SHA256 of the body |
+| gitea, Forgejo | `X-Forgejo-Signature` or `X-Gitea-Signature`: the same |
+| gitlab | `webhook-signature` over id, time and body if the secret is a signing token (`whsec_…`), else `X-Gitlab-Token` |
 
 Nothing is parsed before it is verified. Every comparison takes constant time.
 """

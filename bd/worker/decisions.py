@@ -1,4 +1,4 @@
-"""What a worker does next, from what it knows. Pure: loop.py carries it out.
+"""A worker's decisions about what to do next. Pure: loop.py carries them out.
 
 `Standing` is that knowledge; every event returns a new one. Times are in seconds, instants on the monotonic clock.
 """

@@ -33,7 +33,7 @@ _NEAR = ("/", ".", "file://", "ssh://localhost", "http://localhost", "http://127
 
 
 class Heartbeat(NamedTuple):
-    """How a claim's holder will send heartbeats: every `interval_s` seconds, by `ref` or on the `branch`."""
+    """A claim's way of sending heartbeats: every `interval_s` seconds, by `ref` or on the `branch`."""
 
     interval_s: float
     by: str

@@ -37,7 +37,7 @@ _BREAK_S = 2.0
 
 
 class Command(NamedTuple):
-    """What a worker runs for each bead: the words, the folder, whether the prompt goes to stdin, the limits in seconds.
+    """The command that a worker runs for each bead: words, folder, whether the prompt goes to stdin, and limits in seconds.
 
     `stop_when_cut_off`: whether it is ended if the hub was unreachable for the stall time.
     """
@@ -240,7 +240,7 @@ class Job:
                     hub = hub or self._open_hub()
                     tip = self._sign(hub, interval_s, tip)
                     self._last_ok_s = self._runtime.monotonic()
-                except Exception as error:  # noqa: BLE001  a full disk or a bug: heartbeats have to go on, and the next may come through
+                except Exception as error:  # noqa: BLE001  heartbeats go on after any error: the next may come through
                     self._doubt(error, interval_s)
                 if self.lost:
                     return

@@ -130,7 +130,7 @@ class Worker:
 
     @property
     def nothing(self) -> BdError | None:
-        """Why the last look found no work."""
+        """The reason why the last look found no work."""
         return self._standing.nothing
 
     def _wait(self) -> None:

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 
 class Plan(NamedTuple):
-    """How a worker works.
+    """The options of a worker.
 
     `once`: end when nothing fits; `max_tasks`: after this many beads; `max_idle_s`: after this long without.
     """

@@ -28,7 +28,7 @@ def reassign(hub: Clone, stalls: Sequence[Stall], by: str) -> Outcome | None:
 
 
 def is_due(hub: Clone, snapshot: CachedSnapshot) -> bool:
-    """Return whether an observation is worth its cost: a claim is silent for too long by its stamps, and none was made just now."""
+    """Return whether an observation is worth its cost: a claim's stamps are too old, and none was made just now."""
     if next(overdue_claims(snapshot, hub.runtime.now(), hub.settings(snapshot)), None) is None:
         return False
     ago_s = hub.last_look_s()

@@ -66,7 +66,7 @@ class HandMade(NamedTuple):
 
 
 class Audit(NamedTuple):
-    """What a history shows. `pushes` counts the tries of the commits that began or ended a claim.
+    """The findings of an audit. `pushes` counts the tries of the commits that began or ended a claim.
 
     `agents` maps each agent to the number of claims it made. `start` is the first commit, or the one after which the audit
     started (not `is_whole`); `is_cut` means that this clone has no more.

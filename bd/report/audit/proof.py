@@ -1,4 +1,4 @@
-"""What finished work proves about itself: the audit of its hub, and how much is done. The demo ends with it."""
+"""The proof at the end of a demo: the audit of its hub, and how much of the work is done."""
 
 from __future__ import annotations
 

@@ -69,7 +69,7 @@ _REWORDING = frozenset({"undo", "edit", "import"})
 
 
 class BeadChange(NamedTuple):
-    """What a commit did to one bead: before, after, and for a moved file its paths and whether its bytes are equal."""
+    """The effect of a commit on one bead: before, after, and for a moved file its paths and whether its bytes are equal."""
 
     bead: str
     before: Version | None

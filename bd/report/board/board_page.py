@@ -12,7 +12,7 @@ from bd.report.html_page import Cell
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-# What an airport would call each phase, and its colour.
+# Each phase in the words of an airport, and its colour.
 STATUSES = {
     "ready": ("boarding", "go"),
     "claimed": ("at gate", "busy"),

@@ -2,5 +2,5 @@
 
 - One file for each version of bd (paths.py, fingerprint.py), so two versions on one clone don't disturb each other.
 - It moves from commit to commit by the difference of their trees (rows.py, hub_files.py; load.py for the first time).
-- derived.py keeps phases and rendered texts beside the rows. A damaged cache is rebuilt.
+- derived.py keeps phases and rendered texts next to the rows. A damaged cache is rebuilt.
 """

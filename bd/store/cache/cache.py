@@ -54,7 +54,7 @@ class Cache:
         self._derivations = {one.name: one for one in derivations}
         # The started derivations, each with the snapshot it works on.
         self._begun: dict[str, tuple[Snapshot, Derive]] = {}
-        # What is derived but not written yet: (commit, name, texts). And beads whose phase is still to be derived.
+        # Derived but not written yet: (commit, name, texts). And beads whose phase is still to be derived.
         self._unwritten: list[tuple[str, str, Mapping[str, str]]] = []
         self._underived: list[tuple[Snapshot, Sequence[str]]] = []
 

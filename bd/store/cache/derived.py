@@ -1,7 +1,7 @@
 """Derived columns: the phases of beads, and texts rendered from them.
 
 This module finds beads by them, and drops them in time. A derived value may depend on the bead itself, on the beads it names, and
-on whatever those name. So a changed bead can only invalidate values of beads from which it can be reached. In the other
+on those that these name. So a changed bead can only invalidate values of beads from which it can be reached. In the other
 direction, the length of the chain waiting for a bead counts, too, as far as chains are followed.
 """
 

@@ -24,7 +24,7 @@ _ENDINGS = ("", "-wal", "-shm")
 
 
 def path_of(folder: str, derivations: Sequence[Derivation], now: datetime) -> str:
-    """Return the path of this version's cache file in bd's folder of a clone. Once a day, also drop files that no version uses."""
+    """Return the path of this version's cache file in bd's folder of a clone. Once a day, also delete unused files."""
     path = os.path.join(folder, f"cache-{fingerprint(derivations)}.db")
     now_s = now.timestamp()
     with suppress(OSError):

@@ -84,7 +84,7 @@ def remove_remote(repo: GitRepo) -> None:
 
 
 def show_branch(repo: GitRepo, branch: str, tracked: str) -> None:
-    """Check out the hub branch in a fresh clone that has nothing checked out, because the remote's HEAD names a missing branch."""
+    """Check out the hub branch in a fresh clone without a checkout, as when the remote's HEAD names a missing branch."""
     if repo.work_tree and repo.ref(repo.head_branch() or "") is None and repo.ref(tracked):
         repo.run("checkout", "--quiet", "-B", branch.removeprefix("refs/heads/"), "--track", tracked)
 

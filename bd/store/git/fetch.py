@@ -29,7 +29,7 @@ _INTENTS = "refs/bd/intents/"
 # Exists once the server is known to accept side refs (side_refs.py).
 _PROBED = "refs/bd/probed"
 _SEEN = "refs/bd/seen/"
-# What git says if a listed ref was deleted before its objects were requested.
+# Git's message if a listed ref was deleted before its objects were requested.
 _GONE = ("not our ref", "did not send all necessary objects", "bad object", "missing necessary objects")
 
 

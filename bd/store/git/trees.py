@@ -22,7 +22,7 @@ class TreeEntry(NamedTuple):
 
 
 class Tree:
-    """The content of a tree. `oid_size` is the length of a raw object name. Methods raise ValueError if the content is truncated."""
+    """The content of a tree. `oid_size` is the length of a raw object name. Methods raise ValueError for truncated content."""
 
     def __init__(self, raw: bytes, oid_size: int) -> None:
         self.raw = raw

@@ -117,7 +117,7 @@ def _parsed(uid: str, oid: str, data: bytes | None) -> Request | None:
 
 
 def abandoned(replica: Replica, found: Iterable[Request], now: datetime) -> list[Request]:
-    """Return the requests whose author has given up or died: seen by this clone for longer than VALID_S, or stamped far earlier."""
+    """Return the requests of authors who gave up or died: seen here for longer than VALID_S, or stamped far earlier."""
     waiting = list(found)
     seen_s = observations.since(replica, SEEN, {request.uid: request.oid for request in waiting})
     return [request for request in waiting if seen_s[request.uid] > VALID_S or _age_s(request, now) > VALID_S + SKEW_S]

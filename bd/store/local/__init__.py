@@ -1,4 +1,4 @@
-"""What only this clone knows. Read journal.py first.
+"""Data that only this clone has. Read journal.py first.
 
 - journal.py: operations that were begun and not settled; lock.py: one writer per clone.
 - tokens.py: the fencing tokens of claims made here, so that nobody has to type them.

@@ -1,4 +1,4 @@
-"""When this clone last fetched, and last lost a race: together they decide whether a write may push before it fetches.
+"""The times when this clone last fetched and last lost a race; they decide whether a write may push before it fetches.
 
 Times are those of the machine's boot-time clock: it can't be set, and after a reboot no fetch counts as recent.
 """

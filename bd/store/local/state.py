@@ -1,4 +1,4 @@
-"""What only this clone knows, in files of bd's own folder: notes, the journal, the writer lock."""
+"""Data that only this clone has, in files of bd's own folder: notes, the journal, the writer lock."""
 
 from __future__ import annotations
 

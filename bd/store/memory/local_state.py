@@ -1,4 +1,4 @@
-"""What only one clone knows, in memory: notes, the journal, the writer lock. Shared by the processes of the clone."""
+"""Data that only one clone has, in memory: notes, the journal, the writer lock. Shared by the processes of the clone."""
 
 from __future__ import annotations
 

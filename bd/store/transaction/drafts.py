@@ -156,7 +156,7 @@ class Chain:
         return found
 
     def _documents(self, volume: str) -> dict[str, bytes]:
-        """Return the documents of a volume at the base. Raises Damaged if some can't be read: writing the volume would lose them."""
+        """Return the documents of a volume at the base. Raises Damaged if some are unreadable: a write would lose them."""
         objects = self._repo.objects
         read = objects.known if self.base.bead_paths(f"{volume}/") else objects.read
         return volumes.parse(read(f"{self.base.commit}:{volume}") or b"").documents

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from bd.store.transaction.recovery import Findings, Recovered
     from bd.store.transaction.verdict import Verdict
 
-# Where a write takes the hub's tip from. TRUSTED: the last fetch, if it was a moment ago and nothing is unpublished here;
+# The sources of the hub's tip. TRUSTED: the last fetch, if it was a moment ago and nothing is unpublished here;
 # PUBLISHED: what a push that lost its race has fetched; REMOTE: a new fetch.
 TRUSTED, PUBLISHED, REMOTE = "trusted", "published", "remote"
 
@@ -39,7 +39,7 @@ class Fetch(Value):
 
 
 class Recover(Value):
-    """Find out, at this tip, what became of the operations that dead processes of this clone had begun."""
+    """Find out, at this tip, how the operations ended that dead processes of this clone had begun."""
 
     tip: str
     members: tuple[Member, ...]

@@ -50,7 +50,7 @@ class Writing:
         self._step = on_step
 
     def run(self, operation: Operation | None, *, hand: str | None = None, creates_hub: bool = False) -> Outcome:
-        """Publish the operation, after whatever this clone has not published yet.
+        """Publish the operation, after everything that this clone has not published yet.
 
         `hand` also publishes the commits up to that local branch tip. With `operation` None only unpublished commits are
         published. Raises the operation's refusal, TryAgain (with `written`), ServerRefused, Damaged.
@@ -185,7 +185,7 @@ class Writing:
 
 
 def _told(entry: JournalEntry, outcome: Outcome) -> Outcome:
-    """Return the outcome, with the entry if it won a claim: the entry stays until the caller has reported it. Raises a refusal."""
+    """Return the outcome, with the entry if it won a claim, which stays until the caller has reported it. Raises a refusal."""
     if outcome.change is not None and outcome.change.tokens:
         return outcome._replace(entry=entry)
     entry.remove()

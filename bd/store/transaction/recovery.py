@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class Findings(NamedTuple):
-    """What the fetches of one write have shown about dead processes of this clone.
+    """The findings of one write's fetches about dead processes of this clone.
 
     `landed` are their commits that are on the hub: the checkout may be half way there. `heard` has the verdicts, by uid, on
     operations that they carried out for other processes. `left` are their requests, which nobody waits for any more, made at the
@@ -76,7 +76,7 @@ def settle(
     known: Findings,
     tell: Callable[[str], None],
 ) -> Recovered:
-    """Find out, at this tip, what became of everything that dead processes of this clone had begun.
+    """Find out, at this tip, how everything ended that dead processes of this clone had begun.
 
     One of `members` may take over what such a process had won. `tell` gets notes about operations that never reached the hub.
     Raises TryAgain if this bd can't read an entry of the journal.
@@ -213,7 +213,7 @@ class _Look:
             self._replica.journal.answer_for_the_dead(uid, {"commit": commits[-1] if commits else "", "answer": told})
 
     def _is_inherited(self, data: Mapping[str, Any]) -> bool:
-        """Return whether an operation takes over a claim that a dead process of the same agent had won. It goes on as another operation."""
+        """Return whether an operation takes over a claim that a dead process of its agent had won, as a new operation."""
         for place, member in enumerate(self._members):
             heir = None if member.uid in self._heirs else member.operation.inheriting(data)
             if heir is not None:

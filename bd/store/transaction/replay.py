@@ -55,7 +55,7 @@ class Replay:
         self._new_ids: dict[str, dict[str, str]] = {}  # by the uid of the operation that minted them
 
     def unpublished(self, base: str | None, view: str | None, hand: str | None) -> list[Pending]:
-        """Return the pending operations in order: those of this clone's `view`, then the commits of the local branch tip `hand`."""
+        """Return the pending operations in order: those in this clone's `view`, then the commits up to the branch tip `hand`."""
         tips = [tip for tip in (view, hand) if tip and tip != base]
         if base and self._replica.remote_name and tips and self._repo.is_shallow:
             for tip in tips:

@@ -35,7 +35,7 @@ _FOR_GOOD = (
 )
 
 
-# What git says when it failed before sending anything, and when it failed later.
+# Git's messages when it failed before sending anything, and when it failed later.
 _NOT_REACHED = (
     "could not read from remote repository",
     "unable to access",
@@ -59,7 +59,7 @@ class Verdict(NamedTuple):
 
 
 def seen(answer: PushAnswer, branch: str, commit: str, base: str | None, tip: str | None, holds: str | None) -> Verdict:
-    """Judge a push of `commit` onto `base` after a fetch that found `tip`. `holds` is the commit of ours that the tip contains."""
+    """Judge a push of `commit` onto `base` after a fetch that found `tip`. `holds` is our commit that the tip contains."""
     line = answer.lines.get(branch)
     words = server_words(answer.words, line.summary if line else "")
     if holds:

@@ -1,4 +1,4 @@
-"""Whose changes count in a hub that requires signatures. Read verification.py first.
+"""Trust: whose changes count in a hub that requires signatures. Read verification.py first.
 
 - authority.py says who may sign for whom at a commit; verification.py judges each commit by its parents' state; merges.py does so
   where histories meet.

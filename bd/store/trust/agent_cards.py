@@ -1,4 +1,4 @@
-"""What an identity declares about itself, stored next to its key: version, models and capabilities, for every hub.
+"""An identity's declarations about itself, stored next to its key: version, models and capabilities, for every hub.
 
 `$XDG_CONFIG_HOME/bd/keys/<name>.json`. operations/signers.py applies it to a hub.
 """

@@ -1,6 +1,6 @@
-"""Who may sign for whom at a commit, and whether signatures are required there.
+"""Authority at a commit: who may sign for whom, and whether signatures are required there.
 
-The state itself, and how it is merged; verification.py derives it from commits.
+This module has the state and merges it; verification.py derives it from commits.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ TORN = "# histories meet here that do not know each other's signers"
 
 
 class Standing(NamedTuple):
-    """The state after a commit: the trusted lines of allowed signers, whether signatures are required, and the latest time seen."""
+    """The state after a commit: the trusted allowed signers, whether signatures are required, and the latest time seen."""
 
     signers: tuple[str, ...] = ()
     is_required: bool = False

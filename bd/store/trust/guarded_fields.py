@@ -1,4 +1,4 @@
-"""Which fields of a bead only trusted signers may change, in a hub that requires signatures. Pure.
+"""The fields of a bead that only trusted signers may change, in a hub that requires signatures. Pure.
 
 All fields except the bead's text and its urgency: a field added to the format is guarded until it is listed here. authority.py
 says who is trusted.

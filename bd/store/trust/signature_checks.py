@@ -48,7 +48,7 @@ class Checks:
             self._found(name, is_good=is_good)
 
     def is_good(self, name: str, signature: Signature) -> bool:
-        """Return whether the key in a commit's signature signed exactly this commit. Raises CantSign if there is no ssh-keygen."""
+        """Return whether the key in a commit's signature signed exactly this commit. Raises CantSign without ssh-keygen."""
         if name not in self._known:
             if name in self._read():
                 self._known[name] = True

@@ -115,7 +115,7 @@ def signed(data: bytes, signature: bytes) -> bytes:
 
 
 def signer_of(by: str, standing: Standing | None, *, is_required: bool) -> Callable[[bytes], bytes]:
-    """Return the function that signs commits for an author. Raises NoKey, NotAllowed: no commit is better than one nobody trusts."""
+    """Return the function that signs commits for an author. Raises NoKey, NotAllowed: no commit beats an untrusted one."""
     name = signers.name_of(by.split(":", 1)[-1])
     key = public_key(name) if name else None
     if key is None:

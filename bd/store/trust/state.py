@@ -1,4 +1,4 @@
-"""What readers believe in a hub that requires signatures: kept with the cache, updated once for new commits.
+"""The state that readers believe in a hub that requires signatures: kept with the cache, and updated for new commits.
 
 An unsigned or untrusted change of state counts as not made: the bead reads as it was until a trusted signer writes it again. This
 module keeps track of such beads; verification.py judges commits.

@@ -1,4 +1,4 @@
-"""Which commits of a hub are believed, by their signatures.
+"""Verification: which commits of a hub are believed, by their signatures.
 
 A key is trusted from the commit that allows it, if a trusted signer made that commit; the first one vouches for itself. So a
 commit is judged by its parents' state: somebody let in later proves nothing about earlier commits, and a forged date gains
@@ -238,7 +238,7 @@ class _Walk:
 
 
 class _Verdict(NamedTuple):
-    """What is to be believed after a commit, and what it was not allowed to do."""
+    """The result for a commit: what is to be believed after it, and what it was not allowed to do."""
 
     masks: dict[str, Any]
     untrue: set[str]
