@@ -77,7 +77,7 @@ def records_of(
 ) -> Iterator[dict[str, Any]]:
     """Yield the records of all beads by id, including closed ones.
 
-    `left_out` counts those that the Go tool's exports leave out.
+    Beads that the Go tool's exports leave out are only counted, by kind, in `left_out`.
     """
     heads = sorted({bead.id: bead for bead in snapshot.every()}.values(), key=lambda bead: bead.id)
     waiting = Counter(target for head in heads for target in set(head.depends_on))

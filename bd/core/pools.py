@@ -74,7 +74,7 @@ _COUNTS = ("min", "max", "max_claims", "size")
 _TEXTS = ("check", "start", "stop", "nudge", "alive", "provider")
 _KEYS = frozenset((*_DURATIONS, *_COUNTS, *_TEXTS, "names"))
 PROVIDERS = ("child", "tmux", "systemd")
-# The most members on one host, so that a typing error does not start more.
+# The most members on one host, so that a typo does not start more.
 MOST_MEMBERS = 1000
 
 

@@ -273,7 +273,7 @@ class Claim(Operation):
         return self._finish(taken, done, snapshot, context, failed)
 
     def _refuse_crowd(self, bead: Bead, taken: dict[str, Bead | None], snapshot: Snapshot, context: DecisionContext) -> None:
-        """Check that the agent has room for a bead that was in work without a claim, and that no rival has its exclusive name."""
+        """Check that the agent has room for a bead in progress without a claim, and that no rival has its exclusive name."""
         after = Overlay(snapshot, Change(taken, ""))
         if capacity.room(self.name, after, context.now) == 0:
             raise OverCapacity(f"{self.name} has room for 0 more", id=bead.id)
@@ -356,7 +356,7 @@ class Start(Operation):
 class Release(Operation):
     """Give beads back: `ids`, `reason`, `force`. Costs no attempt.
 
-    A bead that its holder gives back again and again is hidden for a while; one taken away from another agent is free at once.
+    A bead that its holder releases repeatedly is hidden for a while; one taken from another agent is available immediately.
     """
 
     verb: ClassVar[str] = "release"

@@ -26,7 +26,7 @@ def _open_subtasks(parent: Bead, snapshot: Snapshot) -> list[str]:
 
 @register
 class Spawn(MakesOne):
-    """Create a subtask of a bead in work: `ids` (that bead), `new` (the subtask's fields), `wait`.
+    """Create a subtask of a bead in progress: `ids` (that bead), `new` (the subtask's fields), `wait`.
 
     With `wait` the bead is given back, which costs no attempt, until this subtask and those spawned before are closed. It is then
     reserved for its previous agent (policy/preference.py), and gets their outputs as input, too.

@@ -209,7 +209,7 @@ def _exclusive_holder(bead: Bead, snapshot: Snapshot, now: datetime | None = Non
 
 
 def refuse_rival(bead: Bead, snapshot: Snapshot) -> None:
-    """Refuse a claim while another bead with the same exclusive name is in work. Raises DoesNotFit."""
+    """Refuse a claim while another bead with the same exclusive name is in progress. Raises DoesNotFit."""
     rival = _exclusive_holder(bead, snapshot)
     if rival:
         words = f"{bead.id} shares {bead.get('exclusive')} with {rival.id}, which is in work"

@@ -144,13 +144,13 @@ def is_unheard(claim: Mapping[str, Any], sight: Sight, now: datetime) -> bool:
 
 
 def stalls(snapshot: Snapshot, sights: Mapping[str, Sight], now: datetime, settings: Settings) -> list[Stall]:
-    """Return every stalled claim, and every bead in work for too long without a claim; the longest silent first."""
+    """Return every stalled claim, and every bead in progress for too long without a claim; the longest silent first."""
     found = [stall for bead in snapshot.live() if (stall := stall_on(bead, sights, now, settings))]
     return sorted(found, key=lambda stall: (stall.since, stall.id))
 
 
 def stall_on(bead: Bead, sights: Mapping[str, Sight], now: datetime, settings: Settings) -> Stall | None:
-    """Return why a bead in work has stalled; None if it has not. Without `sights` only its stamps count."""
+    """Return why a bead in progress has stalled; None if it has not. Without `sights` only its stamps count."""
     claim = bead.get("claim")
     if claim:
         return stall_of(bead, claim, sights.get(claim["token"], Sight()), now, settings)
@@ -158,7 +158,7 @@ def stall_on(bead: Bead, sights: Mapping[str, Sight], now: datetime, settings: S
 
 
 def _unclaimed(bead: Bead, now: datetime, settings: Settings) -> Stall | None:
-    """Judge a bead in work without a claim by its expected time alone; only a person frees it."""
+    """Judge a bead in progress without a claim by its expected time alone; only a person frees it."""
     since = bead.get("started_at") or bead.updated_at
     limit_s = settings.stall_factor * settings.expected_s(bead.type, bead.get("expected"))
     if bead.get("claims") or not since or _age_s(max(since, bead.updated_at), now) - SKEW_S - _CUT_S <= limit_s:

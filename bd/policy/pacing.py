@@ -1,7 +1,7 @@
 """Pacing: when an agent looks for work again (the source paper, section 5, with its figures).
 
-Three empty cycles double the interval, up to two hours; work resets it to the base; a finished bead means at once. The interval
-is the longest wait: any wake-up ends it early.
+Three empty cycles double the interval, up to two hours; work resets it to the base; after a finished bead the agent looks
+immediately. The interval is the longest wait: any wake-up ends it early.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _AWAY_S, _AWAY_LONGEST_S = 5.0, 300.0
 
 
 class Pace(NamedTuple):
-    """An agent's pacing between two polls. Without `next_poll_at`: at once."""
+    """An agent's pacing between two polls. Without `next_poll_at` it polls immediately."""
 
     base_s: float
     empty_cycles: int = 0
@@ -64,7 +64,7 @@ class Pace(NamedTuple):
         return after._replace(next_poll_at=time_text(now + timedelta(seconds=wait_s)))
 
     def found_work(self, now: datetime, cool_down_s: float = 0.0) -> Pace:
-        """Return the pace after work: the base interval, and at once, or after the agent's rest."""
+        """Return the pace after work: the base interval, with the next poll now or after the agent's rest."""
         next_at = time_text(now + timedelta(seconds=cool_down_s)) if cool_down_s else None
         return Pace(self.base_s, 0, next_at)
 

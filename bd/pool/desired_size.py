@@ -1,4 +1,4 @@
-"""The number of members that each pool needs: a requested size, the result of its `check`, or what is ready and in work.
+"""The number of members that each pool needs: a requested size, the result of its `check`, or by its ready and held beads.
 
 A check that fails, takes too long or prints no number has no result: the pool stays as it is.
 """

@@ -138,7 +138,7 @@ _FOREIGN_TYPES = frozenset({"publish", "event", "convoy", "session", "spec", "co
 
 
 def _refuse_unknown_types(wanted: Wanted, snapshot: Snapshot, settings: Callable[[], Settings]) -> None:
-    """Raise BadInput for a type that is neither known here nor used by any bead: most likely a typing error."""
+    """Raise BadInput for a type that is neither known here nor used by any bead: most likely a typo."""
     known = {*TYPES, *NOT_WORK, *_FOREIGN_TYPES}
     unknown = [name for name in wanted.types if name not in known]
     if unknown:

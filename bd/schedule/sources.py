@@ -41,7 +41,7 @@ def due_schedules(snapshot: Snapshot, now: datetime) -> list[str]:
 
 
 def run_schedule(hub: Clone, name: str, by: str) -> Outcome:
-    """Create the due beads of one schedule, as decided by the hub's newest state."""
+    """Create the due bead of one schedule, as decided on the hub's newest state."""
     return hub.publish(RunSchedule(**asked(hub.runtime, by, name=name)))
 
 

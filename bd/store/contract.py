@@ -283,7 +283,7 @@ if TYPE_CHECKING:
             """Take the lock if it is free. Return whether that succeeded."""
 
         def timed_out(self) -> Exception:
-            """Return the error for a process that waited for the lock in vain."""
+            """Return the error for a process that could not get the lock in time."""
 
     class LocalState(Protocol):
         """Data that only this clone has. A crash loses what was not synced to disk, and nothing relies on it."""

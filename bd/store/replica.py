@@ -340,7 +340,7 @@ class Replica:
         with suppress(OSError):
             if os.path.isdir(folder) and not os.path.islink(folder):
                 with open(os.open(os.path.join(folder, ".stamp"), flags, 0o666), "wb", buffering=0) as file:
-                    # Opened with O_TRUNC, the file would be flushed to disk at once.
+                    # Opened with O_TRUNC, the file would be flushed to disk immediately.
                     file.truncate(file.write(f"{self.runtime.monotonic():.6f}\n".encode()))
 
     def client_folder(self) -> str:

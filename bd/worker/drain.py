@@ -29,7 +29,7 @@ def environment() -> dict[str, str]:
 
 @contextmanager
 def watched(wake: Callable[[], None]) -> Iterator[None]:
-    """Within the block, call `wake` once, from another thread, when the file appears, so that a waiting worker ends at once."""
+    """Within the block, call `wake` once, from another thread, when the file appears, so that a waiting worker ends."""
     is_over = Event()
 
     def look() -> None:

@@ -37,7 +37,7 @@ class View(NamedTuple):
 
     @property
     def abandoned(self) -> list[Stall]:
-        """The stalled claims. Beads in work without a claim are left to people."""
+        """The stalled claims. Beads in progress without a claim are left to people."""
         return [stall for stall in self.stalls if stall.token]
 
     def rest_s(self) -> float | None:

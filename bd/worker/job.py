@@ -185,7 +185,7 @@ class Job:
             self.trial.hurry(self._command.grace_s, "the worker was stopped")
 
     def kill(self) -> None:
-        """End it at once."""
+        """End it immediately."""
         self.child.kill()
         if self.trial is not None:
             self.trial.give_up("the worker was stopped")

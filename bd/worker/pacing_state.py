@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Pacer:
-    """One agent's pace in one clone. Losing its note only means looking at once."""
+    """One agent's pace in one clone. If its note is lost, the agent just looks immediately."""
 
     def __init__(self, hub: Clone, agent: str, snapshot: Snapshot, interval_s: float | None = None) -> None:
         self._name = f"pacing/{agent}.json"

@@ -42,7 +42,7 @@ SPEC = Command(
 
 
 def run(app: App, bead: str, title: str, *, wait: bool, **flags: Any) -> None:
-    """Create a subtask of the bead in work, which goes on or waits for it."""
+    """Create a subtask of the bead in progress, which continues or waits for it."""
     given = {
         "type": flags["bead_type"],
         "priority": flags["priority"],

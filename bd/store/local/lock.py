@@ -81,7 +81,7 @@ class CloneLock:
         return True
 
     def timed_out(self) -> LockTimeout:
-        """Return the error for a process that waited for the lock in vain."""
+        """Return the error for a process that could not get the lock in time."""
         return LockTimeout(
             f"another bd command has been writing in this clone for {self._timeout_s:.0f} s ({self._path})",
             hint="try again; the lock goes with its process, there is nothing to remove",

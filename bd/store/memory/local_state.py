@@ -129,7 +129,7 @@ class MemoryLock:
             return True
 
     def timed_out(self) -> LockTimeout:
-        """Return the error for a process that waited for the lock in vain."""
+        """Return the error for a process that could not get the lock in time."""
         return LockTimeout(f"another process has been writing in this clone for {self._timeout_s:.0f} s")
 
 
