@@ -9,8 +9,9 @@ WORKERS ?= $(shell expr $$(nproc 2> /dev/null || echo 1) + 2)
 export PYTHONDONTWRITEBYTECODE :=
 SEED ?= 1
 RUNS ?= 100
+SECONDS ?= 60
 
-.PHONY: slow browser clients coverage help demo test check check-all torture bench lint types docs links recording clean
+.PHONY: histories slow browser clients coverage help demo test check check-all torture bench lint types docs links recording clean
 
 demo: $(STAMP)  ## four agents race through a hub made for the occasion
 	$(BIN)/bd demo
@@ -49,6 +50,9 @@ recording: $(STAMP)  ## docs/demo.cast and docs/demo.svg anew
 
 links: $(STAMP)  ## the links that lead outside, over the network
 	$(BIN)/sphinx-build --quiet -b linkcheck docs site/links
+
+histories: $(STAMP)  ## fleets in memory in which everything fails that can: SEED=.. SECONDS=..
+	$(BIN)/python -m tests.histories --seed $(SEED) --seconds $(SECONDS)
 
 torture: $(STAMP)  ## histories in which everything fails that can: SEED=.. RUNS=..
 	$(BIN)/python -m tests.torture --seed $(SEED) --runs $(RUNS)

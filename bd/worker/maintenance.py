@@ -91,7 +91,7 @@ def _loose_sample(hub: Clone) -> int:
         return 0
 
 
-def _sweep(hub: Clone, by: str) -> list[str]:
+def sweep_claim_refs(hub: Clone, by: str) -> list[str]:
     """Remove the heartbeat refs of claims that ended without removing them (a hand edit pushed with plain git)."""
     if not hub.sides.may_list():
         return []
@@ -162,7 +162,7 @@ def _tell_friction(hub: Clone, by: str) -> list[str]:
 
 
 _CHORES: dict[str, Callable[[Clone, str], list[str]]] = {
-    "sweeping": _sweep,
+    "sweeping": sweep_claim_refs,
     "tidying": _tidy,
     "archiving": _archive,
     "friction": _tell_friction,

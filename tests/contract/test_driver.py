@@ -13,7 +13,7 @@ from bd.operations.create import Create
 from bd.operations.heartbeat import Reassign
 from bd.store.contract import VIEW, Draft
 from bd.store.memory.place import MemoryPlace
-from tests.contract.histories import Faults, FaultyRemote
+from tests.contract.machine import Faults, FaultyRemote
 from tests.contract.test_recovery import Scene, asked
 
 if TYPE_CHECKING:

@@ -21,7 +21,7 @@ from bd.store.memory.server import MemoryServer
 from bd.store.rejected import PREFIX
 from bd.store.transaction import recovery
 from bd.store.transaction.recovery import Findings, Recovered
-from tests.contract.histories import AT, VirtualRuntime
+from tests.contract.machine import AT, VirtualRuntime
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

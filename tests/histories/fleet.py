@@ -30,6 +30,7 @@ from bd.store.memory.server import MemoryServer
 from bd.store.rejected import PREFIX
 from bd.worker import heartbeats
 from bd.worker.fleet_state import look
+from bd.worker.maintenance import sweep_claim_refs
 from tests.histories.reading import history
 from tests.torture.calls import Told
 from tests.torture.checker import Lived, violations
@@ -121,9 +122,9 @@ class History:
         for faults in self.faults.values():
             faults.rate = faults.away_until_s = 0.0
         self.events.run(self.events.now_s + PEACE_S)
+        agents = [Agent(self, "peace", place) for place in self.places]
         for _ in range(3):  # the second finds what the first one's push decides about the dead
-            for place in self.places:
-                agent = Agent(self, "peace", place)
+            for agent in agents:
                 self.events.start(agent.at_peace())
                 self.events.run(self.events.now_s + 60)
 
@@ -250,19 +251,19 @@ class Agent:
                 self._die(death)
 
     def at_peace(self) -> Process:
-        """One write that has to go well."""
+        """One write that has to go well; and what idle agents do now and then: late heartbeats leave refs behind."""
         mark, begun_s = self._mark(), self._fleet.events.now_s
         operation = Create(**self._asked(beads=[{"title": f"Made {mark}"}]))
         told = yield from self._published("create", operation, mark, "", ("create",), begun_s, dies_before=None)
         self._fleet.told.pop()
         self._fleet.peace.append(told[0])
-        self._open().close()
+        yield from self._tried(lambda hub: sweep_claim_refs(hub, "agent:peace"))
 
     # --- its processes ---
 
     def _open(self) -> Clone:
         """The process that goes on, as a worker's, or a new one, as a command's."""
-        if self._hub is not None and self._rng.random() < 0.1:
+        if self._hub is not None and not self._fleet.is_over and self._rng.random() < 0.05:
             self._hub.close()
             self._hub = None
         if self._hub is None:

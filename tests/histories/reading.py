@@ -35,8 +35,9 @@ def history(repository: MemoryRepository, tip: str) -> list[Commit]:
                 torn.append(entry.path)
             else:
                 beads[bead_id] = bead
-        uids = tuple(commit_message.parse(text).get("Bd-Uid", ()))
-        found.append(Commit(commit, text.partition("\n")[0], uids, beads, tuple(torn)))
+        told = commit_message.parse(text)
+        uids, tokens = tuple(told.get("Bd-Uid", ())), frozenset(told.get("Bd-Token", ()))
+        found.append(Commit(commit, text.partition("\n")[0], uids, beads, tuple(torn), tokens))
         before = commit
     return found
 

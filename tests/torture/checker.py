@@ -86,6 +86,27 @@ def one_owner(lived: Lived) -> Iterator[str]:
 
 
 @rule
+def fenced(lived: Lived) -> Iterator[str]:
+    """Whoever ends a claim as its holder does so under its token."""
+    for older, newer in _pairs(lived):
+        if newer.subject.partition(":")[0] in _ENDING:
+            ended = _tokens(older).keys() - _tokens(newer).keys() - newer.tokens
+            for token in ended:
+                yield f"{newer.oid[:10]} ({newer.subject}) ended the claim {token} of {_tokens(older)[token]} without its token"
+
+
+@rule
+def unknown_is_settled(lived: Lived) -> Iterator[str]:
+    """A text whose author was told that nobody knows is on the hub or kept, once everything works again."""
+    uids = {uid for commit in lived.every_commit for uid in commit.uids}
+    for told in lived.told:
+        is_text = told.kind in ("create", "comment") and told.code == 6 and told.written == "unknown"
+        is_there = bool(set(told.uids) & uids) or any(uid in lived.kept for uid in told.uids)
+        if is_text and told.clone not in lived.lost_clones and told.uids and not is_there:
+            yield f"{_name(told)} was told that nobody knows, and its text is neither on the hub nor kept"
+
+
+@rule
 def tokens_are_new(lived: Lived) -> Iterator[str]:
     """No token comes back once its claim has ended, and none is on two beads (an undo brings its own claim back)."""
     ended: set[str] = set()
@@ -278,6 +299,7 @@ def nothing_left_behind(lived: Lived) -> Iterator[str]:
 # --- helpers ------------------------------------------------------------------------------
 
 _UNANSWERED = re.compile(r'"unanswered_since_s": \d')
+_ENDING = ("close", "release", "fail")
 _MARKED = ("comment", "create", "notes", "close", "release", "fail")
 
 

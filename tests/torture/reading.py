@@ -16,17 +16,18 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from pathlib import Path
 
-_FORMAT = "%x01%H%x02%s%x02%(trailers:key=Bd-Uid,valueonly,separator=%x20)%x02%(trailers:key=Bd-Verdict,valueonly,separator=%x03)"
+_FORMAT = "%x01%H%x02%s%x02%(trailers:key=Bd-Uid,valueonly,separator=%x20)%x02%(trailers:key=Bd-Token,valueonly,separator=%x20)"
 
 
 class Commit(NamedTuple):
-    """A commit, and the beads that it left: all of them, by id; `torn` are files that can't be read."""
+    """A commit, and the beads that it left: all of them, by id; `torn` are files that can't be read, `tokens` those of its author."""
 
     oid: str
     subject: str
     uids: tuple[str, ...]
     beads: Mapping[str, Bead]
     torn: tuple[str, ...] = ()
+    tokens: frozenset[str] = frozenset()
 
 
 def history(repository: Path, tip: str, env: Mapping[str, str]) -> list[Commit]:
@@ -51,7 +52,7 @@ def history(repository: Path, tip: str, env: Mapping[str, str]) -> list[Commit]:
     files: dict[str, dict[str, bytes]] = {}
     found: list[Commit] = []
     for part, changed in zip(parts, changes, strict=True):
-        oid, subject, uids, _ = part.partition("\n")[0].split("\x02")
+        oid, subject, uids, tokens = part.partition("\n")[0].split("\x02")
         for path, blob in changed:
             files.pop(path, None)
             if blob.strip("0"):
@@ -67,7 +68,7 @@ def history(repository: Path, tip: str, env: Mapping[str, str]) -> list[Commit]:
                     beads[key[0]] = bead
                 elif path in dict(changed):
                     torn.append(path)
-        found.append(Commit(oid, subject, tuple(uids.split()), beads, tuple(torn)))
+        found.append(Commit(oid, subject, tuple(uids.split()), beads, tuple(torn), frozenset(tokens.split())))
     return found
 
 

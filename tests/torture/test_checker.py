@@ -41,6 +41,7 @@ def held(agent: str = "ann", token: str = "T1", attempt: int = 1, **more: Any) -
 
 FREE = make_bead("hub-a")
 CLAIMED = json.dumps([{"id": "hub-a", "claim": {"token": "T1"}}])
+NOT_KNOWN = json.dumps({"error": "x", "written": "unknown"})
 NOT_WRITTEN = json.dumps({"error": "x", "written": "no"})
 SAID = make_bead("hub-a", comments=[{"id": "C1", "author": "ann", "at": "2026-02-20T09:00:00Z", "text": "mark1"}])
 BROKEN: dict[str, list[Lived]] = {
@@ -49,6 +50,8 @@ BROKEN: dict[str, list[Lived]] = {
         Lived([commit(1, held()), commit(2, held("ben", "T2", 2))], []),
         Lived([commit(1, FREE), commit(2, held().evolve(status="open"))], []),
     ],
+    "fenced": [Lived([commit(1, held()), commit(2, FREE, subject="close: hub-a by ben", tokens=frozenset({"T0"}))], [])],
+    "unknown_is_settled": [Lived([commit(1, FREE)], [told(code=6, out=NOT_KNOWN, uids=("U1",))])],
     "tokens_are_new": [Lived([commit(1, held()), commit(2, FREE), commit(3, held())], [])],
     "attempts_count": [
         Lived([commit(1, FREE.evolve(attempts=2)), commit(2, FREE.evolve(attempts=1))], []),

@@ -161,7 +161,7 @@ def sweep(yard: Yard, clone: str) -> Call:
         from tests.runtime import open_clone
 
         hub = open_clone(locate("."))
-        print("\n".join(maintenance._sweep(hub, "agent:boss")))
+        print("\n".join(maintenance.sweep_claim_refs(hub, "agent:boss")))
         hub.close()
         return 0
 

@@ -28,6 +28,7 @@ class MemoryObjects:
         self.contents: dict[str, bytes] = {}
         # The files of each tree: path -> (mode, blob).
         self.trees: dict[str, Files] = {}
+        self._headers: dict[str, tuple[str, list[str]]] = {}
         self.shelf: Shelf | None = None
 
     def read(self, name: str, *, at_most: int | None = None) -> bytes | None:
@@ -68,21 +69,21 @@ class MemoryObjects:
         self.contents[name] = data
         return name
 
-    def headers(self, commit: str) -> dict[str, list[str]]:
-        """Return the header lines of a commit."""
-        found: dict[str, list[str]] = {}
-        for line in self.known(commit).partition(b"\n\n")[0].decode().split("\n"):
-            key, _, value = line.partition(" ")
-            found.setdefault(key, []).append(value)
-        return found
-
     def parents(self, commit: str) -> list[str]:
-        """Return the parents of a commit."""
-        return self.headers(commit).get("parent", [])
+        """Return the parents of a commit. Raises Damaged where it is not here."""
+        return self._header(commit)[1]
 
     def files(self, commit: str) -> Files:
-        """Return the files of a commit."""
-        return self.trees.get(self.headers(commit)["tree"][0], {})
+        """Return the files of a commit. Raises Damaged where it is not here."""
+        return self.trees.get(self._header(commit)[0], {})
+
+    def _header(self, commit: str) -> tuple[str, list[str]]:
+        """Return the tree and the parents of a commit, read once."""
+        if commit not in self._headers:
+            lines = self.known(commit).partition(b"\n\n")[0].decode().split("\n")
+            parents = [line.removeprefix("parent ") for line in lines if line.startswith("parent ")]
+            self._headers[commit] = lines[0].removeprefix("tree "), parents
+        return self._headers[commit]
 
     def copy_to(self, other: MemoryObjects, tip: str) -> None:
         """Copy what a commit needs, and the other lacks, to the other."""
@@ -92,12 +93,12 @@ class MemoryObjects:
             if commit in other.contents:
                 continue
             other.contents[commit] = self.contents[commit]
-            tree = self.headers(commit)["tree"][0]
+            tree, parents = self._header(commit)
             if tree in self.trees and tree not in other.trees:
                 other.trees[tree] = self.trees[tree]
                 for _, blob in self.trees[tree].values():
                     other.contents.setdefault(blob, self.contents[blob])
-            waiting += self.parents(commit)
+            waiting += parents
 
 
 class MemoryRepository:
