@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
 AT = "2026-02-21T15:00:00Z"
 BRANCH = "refs/heads/main"
-STEPS = ("look", "build", "push", "pushed", "look-after-push", "refs", "asked", "keep")
-CLONES = ("alice", "bob", "carol")
 # A remote may have any name: it is no word of a server's.
 _SILENCE = "the remote permission-denied does not answer: git push took longer than 60 s"
 
