@@ -309,7 +309,7 @@ class App:
         snapshot = self.hub.snapshot(outcome.commit)
         for bead_id, token in used:
             bead = snapshot.head(bead_id)
-            if bead is None or all(claim.get("token") != token for claim in bead.claims):
+            if bead is None or token not in bead.tokens:
                 self.hub.tokens.forget(bead_id, token)
                 self.hub.drop_note(f"progress/{bead_id}.json")
 
@@ -319,9 +319,9 @@ class App:
         snapshot = self.hub.snapshot(outcome.commit)
         for token, bead_id in outcome.change.tokens:
             bead = snapshot.head(bead_id)
-            for claim in bead.claims if bead else ():
-                if claim.get("token") == token:
-                    self.hub.tokens.keep(bead_id, claim["agent"], session(), token)
+            claim = bead.claim_under(token) if bead else None
+            if claim:
+                self.hub.tokens.keep(bead_id, claim["agent"], session(), token)
 
     def _tell(self, outcome: Outcome) -> None:
         for note in (*outcome.notes, *(outcome.change.notes if outcome.change else ())):

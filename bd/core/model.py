@@ -142,6 +142,15 @@ class Bead:
         return [held] if held else self.fields.get("claims", [])
 
     @property
+    def tokens(self) -> list[str]:
+        """The tokens of `claims`."""
+        return [claim["token"] for claim in self.claims if claim.get("token")]
+
+    def claim_under(self, token: str | None) -> dict[str, Any] | None:
+        """Return the claim that is held under a token; None without one."""
+        return next((claim for claim in self.claims if token and claim.get("token") == token), None)
+
+    @property
     def holders(self) -> list[str]:
         """The agents of `claims`."""
         return [claim["agent"] for claim in self.claims if claim.get("agent")]

@@ -113,13 +113,14 @@ class Operation:
         token = self.token_for(bead.id)
         if token and bead.claim is None and bead.id not in self.tokens:
             others = (other for other in snapshot.claimed(token) if other.id != bead.id)
-            return None if any(claim.get("token") == token for other in others for claim in other.claims) else token
+            return None if any(token in other.tokens for other in others) else token
         return token
 
     def holder_of(self, bead: Bead, snapshot: Snapshot) -> str | None:
         """Return the agent under whose claim the author holds the bead, if its token was given."""
         token = self.proof_for(bead, snapshot) if bead.claims else None
-        return next((claim["agent"] for claim in bead.claims if token and claim.get("token") == token), None)
+        claim = bead.claim_under(token)
+        return claim["agent"] if claim else None
 
     def guard(self, bead: Bead, snapshot: Snapshot, *, force: bool | None = None) -> None:
         """Refuse to change another agent's claim. `force` defaults to the argument of that name, and needs a `reason`.
@@ -237,9 +238,9 @@ class Operation:
     def _with_sign(self, before: Bead, after: Bead | None) -> Bead | None:
         """Count a write under the claim's own token as a heartbeat; one that ends the claim takes its progress notes along."""
         token = self.token_for(before.id)
-        if after is None or not any(token == claim.get("token") for claim in before.claims):
+        if after is None or token not in before.tokens:
             return after
-        if any(token == claim.get("token") for claim in after.claims):
+        if token in after.tokens:
             return claims.signed(after, self.asked_at) if after.claim else after
         notes = (self.args.get("progress") or {}).get(before.id)
         return after.evolve(progress=notes) if notes else after

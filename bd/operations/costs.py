@@ -14,7 +14,7 @@ from bd.operations.capacity_file import with_capacity
 from bd.policy import budget, lifecycle, spending
 
 if TYPE_CHECKING:
-    from typing import Any, ClassVar
+    from typing import ClassVar
 
     from bd.core.model import Bead, Snapshot
     from bd.core.operation import DecisionContext
@@ -53,7 +53,7 @@ class Cost(Operation):
     def _whose(self, bead: Bead, snapshot: Snapshot) -> tuple[int, str]:
         """Return the attempt, and whose it is. Raises BadInput and StaleToken."""
         token = self.proof_for(bead, snapshot)
-        mine: dict[str, Any] | None = next((claim for claim in bead.claims if token and claim.get("token") == token), None)
+        mine = bead.claim_under(token)
         wanted = self.args.get("attempt")
         if mine is not None and wanted in (None, mine.get("attempt", 1)):
             return mine.get("attempt", 1), mine["agent"]

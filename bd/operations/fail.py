@@ -94,7 +94,7 @@ class Fail(Operation):
     def _is_noted(self, bead: Bead) -> bool:
         """Return whether the bead already contains this failure, and its claim is gone."""
         token, claim = self.token_for(bead.id), bead.claim
-        if any(token == one.get("token") for one in bead.claims) or (claim is not None and token is None):
+        if token in bead.tokens or (claim is not None and token is None):
             return False
         mine = (self.args["reason"], self.args["error"].strip(), time_text(self.asked_at))
         return any(mine == (entry.get("reason"), entry.get("error"), entry.get("at")) for entry in bead.get("failures", []))

@@ -71,7 +71,7 @@ class Retire(Leaving):
         name = ids.check_agent(self.args["agent"])
         freed: dict[str, Bead | None] = {}
         for bead in snapshot.wholes([bead.id for bead in held_by(name, snapshot)]):
-            if any(claim.get("token") == self.tokens.get(bead.id) for claim in bead.claims if claim.get("agent") == name):
+            if (bead.claim_under(self.tokens.get(bead.id)) or {}).get("agent") == name:
                 freed[bead.id] = self._without(bead, name, self.args["reason"])
         after = Overlay(snapshot, Change(freed, ""))
         if held_by(name, after):  # another process works under this name: keep its file, and what is routed to it

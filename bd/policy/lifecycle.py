@@ -66,7 +66,7 @@ def guard(bead: Bead, token: str | None, *, force: bool = False, at: datetime | 
 
 def refuse_silent_force(bead: Bead, token: str | None, reason: str | None) -> None:
     """Refuse to take a bead from its holder without a reason. Raises BadInput."""
-    tokens = [claim.get("token") for claim in bead.claims]
+    tokens = bead.tokens
     if tokens and token not in tokens and not (reason or "").strip():
         who = bead.owner or " and ".join(bead.holders)
         raise BadInput(f"{bead.id} is held by {who}; --force needs --reason", hint="say why with --reason TEXT", id=bead.id)

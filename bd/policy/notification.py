@@ -60,7 +60,7 @@ def asked(bead: Bead) -> Occasion | None:
 
 def stalled(bead: Bead, stall: str) -> Occasion | None:
     """Return the occasion of a stalled bead. `stall` is its claim's token, or since when it is in progress without a claim."""
-    is_still = any(claim.get("token") == stall for claim in bead.claims) or (bead.status == "in_progress" and not bead.claims)
+    is_still = stall in bead.tokens or (bead.status == "in_progress" and not bead.claims)
     return Occasion(bead.id, "stalled", f"stalled/{bead.id}/{stall}") if stall and is_still else None
 
 

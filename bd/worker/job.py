@@ -273,7 +273,7 @@ class Job:
 
     def _claim_on(self, bead: Bead | None) -> dict[str, Any] | None:
         """Return this job's claim on the bead; None if it has ended."""
-        return next((claim for claim in bead.claims if claim.get("token") == self.token), None) if bead else None
+        return bead.claim_under(self.token) if bead else None
 
     def _renew(self, hub: Clone) -> None:
         """Extend an advisory claim by a commit; other claims have no expiry."""

@@ -243,9 +243,9 @@ class Worker:
         snapshot = hub.snapshot(written.commit)
         for token, bead_id in written.change.tokens if written.change else ():
             bead = snapshot.bead(bead_id)
-            for claim in bead.claims if bead is not None else ():
-                if bead is not None and claim["token"] == token:
-                    self._start(hub, bead.evolve(claim=claim))  # to the job, an advisory claim looks like any other
+            claim = bead.claim_under(token) if bead else None
+            if bead and claim:
+                self._start(hub, bead.evolve(claim=claim))  # to the job, an advisory claim looks like any other
         written.acknowledge()
 
     def _start(self, hub: Clone, bead: Bead) -> None:

@@ -97,8 +97,7 @@ def sweep_claim_refs(hub: Clone, by: str) -> list[str]:
         return []
     beats = hub.sides.beats()  # listed first: a claim made meanwhile is then on the newer branch
     hub.fetch()
-    current = {(bead.get("claim") or {}).get("token") for bead in hub.snapshot().claimed()}
-    current |= {claim.get("token") for bead in hub.snapshot().claimed() for claim in bead.get("claims", [])}
+    current = {token for bead in hub.snapshot().claimed() for token in bead.tokens}
     orphans = [SideRef(CLAIMS + token, None, oid) for token, oid in beats.items() if token not in current][:_REFS_AT_ONCE]
     said = [f"removed the signs of {len(orphans)} ended claims"] if orphans and hub.sides.move(orphans) else []
     return [*said, *_drop_probes(hub)]
@@ -115,7 +114,7 @@ def _drop_probes(hub: Clone) -> list[str]:
 def _tidy(hub: Clone, by: str) -> list[str]:
     """Remove files that killed workers left in this clone, a day after their claim ended and they were last touched."""
     held = [bead for bead in hub.snapshot().claimed() if bead.claims]
-    current = {str(claim.get("token")) for bead in held for claim in bead.claims} | {f"{bead.id}.json" for bead in held}
+    current = {token for bead in held for token in bead.tokens} | {f"{bead.id}.json" for bead in held}
     oldest_s = hub.runtime.now().timestamp() - EVERY_S
     left = [
         path

@@ -71,10 +71,10 @@ def give(
 
 def _refuse_gone(known: list[Bead], held: list[Bead], tokens_for: Callable[[Iterable[str]], Mapping[str, str]]) -> None:
     """Refuse a heartbeat for a claim of this caller that has ended. Raises StaleToken."""
-    now = {claim["token"] for one in held for claim in one.claims}
+    now = {token for one in held for token in one.tokens}
     for one in known:
         mine = set(tokens_for([one.id]).values())
-        if any(claim["token"] in mine - now for claim in one.claims):
+        if not (mine - now).isdisjoint(one.tokens):
             raise _gone(one.id)
 
 

@@ -220,7 +220,7 @@ def _run(hub: Clone, key: str, rule: Any, bead: Bead, folder: str | None, starte
 def begun(hub: Clone, job: Job, outcome: Outcome, asked: Callable[..., dict[str, Any]]) -> Bead | None:
     """Return the bead of a finished attempt with its output, if that has to be checked. Slow checks are shown as validating."""
     bead = hub.snapshot().bead(job.bead.id) if outcome.what == DONE and not job.lost else None
-    if bead is None or not any(claim.get("token") == job.token for claim in bead.claims):
+    if bead is None or job.token not in bead.tokens:
         return None
     made = lifecycle.with_output(bead, outcome.yielded)
     if not validation.is_asked(made):

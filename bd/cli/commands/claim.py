@@ -86,7 +86,7 @@ def _refuse_ended(app: App, outcome: Outcome) -> None:
     won = outcome.change.tokens if outcome.change else ()
     snapshot = app.hub.snapshot(outcome.commit)
     heads = {bead_id: snapshot.head(bead_id) for _, bead_id in won}
-    current = {claim.get("token") for bead in heads.values() if bead for claim in bead.claims}
+    current = {token for bead in heads.values() if bead for token in bead.tokens}
     ended = [bead_id for token, bead_id in won if token not in current]
     if not ended:
         return

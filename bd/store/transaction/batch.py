@@ -224,7 +224,7 @@ def won(change: Change | None, before: Snapshot, inherited: Collection[str]) -> 
 
     def was_there(token: str, bead_id: str) -> bool:
         bead = before.head(bead_id)
-        return bead is not None and any(claim.get("token") == token for claim in bead.claims)
+        return bead is not None and token in bead.tokens
 
     pairs = change.tokens if change else ()
     return [token for token, bead_id in pairs if token in inherited or not was_there(token, bead_id)]

@@ -54,4 +54,4 @@ def keep_here(
 
 def _names_token(operation: Operation, change: Change, snapshot: CachedSnapshot) -> bool:
     claims = (snapshot.bead(bead_id) for bead_id in change.touched)
-    return any(claim.get("token") == operation.token_for(bead.id) for bead in claims if bead for claim in bead.claims)
+    return any(operation.token_for(bead.id) in bead.tokens for bead in claims if bead)

@@ -84,7 +84,7 @@ def settle(
     _refuse_unreadable(replica)
     look = _Look(replica, tip, members, known, tell)
     if not replica.journal.is_empty():
-        current = {claim.get("token") for bead in snapshot.claimed() for claim in bead.claims}
+        current = {token for bead in snapshot.claimed() for token in bead.tokens}
         own = {member.uid for member in members}
         for entry in replica.journal.of_the_dead():
             if entry.uid not in own:  # else its author died meanwhile, and this write carries it out
