@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import json
 import re
+from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, NamedTuple
 
 from bd.core.errors import BadInput
-from bd.core.schema import SPENT_KEYS, TITLE_LIMIT, TRIGGERS_DIR
+from bd.core.schema import ARTIFACTS_DIR, BEADS_DIR, CAPACITY_DIR, SPENT_KEYS, TITLE_LIMIT, TRIGGERS_DIR
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping, Sequence
     from typing import Any
 
     from bd.core.model import Snapshot
@@ -27,6 +28,10 @@ _PLACE = re.compile(r"\{event((?:\.[A-Za-z0-9_-]+)+)\}")
 _TEXTS = ("title", "description", "design", "acceptance_criteria", "notes", "external_ref", "spec", "metadata")
 _TEXT_LIMIT = 20_000
 _KEY_LIMIT = 500
+# The folders that bd writes itself: what a trigger makes would fire it again.
+_OWN_FOLDERS = (".beads", BEADS_DIR.rstrip("/"), CAPACITY_DIR.rstrip("/"))
+_BOARDS = ("BOARD.md", "board.html")
+_WILD = re.compile(r"[*?\[]")
 FORGES = ("github", "gitea", "gitlab")
 _ONCE = ("opened", "open")
 
@@ -49,10 +54,71 @@ def parse_on(text: str) -> On:
         return On("dag", found["dag"])
     if found["event"]:
         return On(found["forge"], found["event"], found["action"])
-    pattern = found["file"].strip()
-    if pattern.startswith(("/", "~", "\\")) or ".." in re.split(r"[/\\]", pattern) or ":" in pattern:
-        raise BadInput(f"{pattern} leads out of the hub", hint="file:inbox/*.json is a path in the hub's checkout")
-    return On("file", pattern)
+    return On("file", _pattern(found["file"].strip()))
+
+
+def _pattern(text: str) -> str:
+    """A pattern for files below a folder that it names. Raises BadInput."""
+    hint = "name a folder of the hub, then its files: file:inbox/*.json, file:inbox/**/*.json"
+    parts = [part for part in text.split("/") if part not in ("", ".")]
+    if text.startswith(("/", "~", "\\")) or ".." in re.split(r"[/\\]", text) or ":" in text:
+        raise BadInput(f"{text} leads out of the hub", hint=hint)
+    if len(parts) < 2 or _WILD.search(parts[0]):
+        raise BadInput(f"{text} names no folder to look in", hint=hint)
+    if parts[0] in _OWN_FOLDERS or ".git" in map(str.lower, parts):
+        raise BadInput(f"{text} leads to files of git or of bd itself", hint=hint)
+    return "/".join(parts)
+
+
+def folder_of(pattern: str) -> str:
+    """The longest path without a wildcard that a pattern begins with: everything that it names lies there."""
+    parts = pattern.split("/")
+    first_wild = next((place for place, part in enumerate(parts) if _WILD.search(part)), len(parts))
+    return "/".join(parts[:first_wild])
+
+
+def is_named(path: str, pattern: str) -> bool:
+    """Return whether a pattern names a file. `**` stands for any folders, also none; a wildcard leaves hidden names out."""
+    parts = pattern.split("/")
+    return _is_named(path.split("/"), [*parts, "*"] if parts[-1] == "**" else parts)
+
+
+def _is_named(path: Sequence[str], pattern: Sequence[str]) -> bool:
+    # The places in the pattern that are reached after each part of the path: time grows with the product, never faster.
+    reached = _behind_stars({0}, pattern)
+    for part in path:
+        behind = {place + 1 for place in reached if place < len(pattern) and _is_part(part, pattern[place])}
+        kept = {place for place in reached if place < len(pattern) and pattern[place] == "**" and not part.startswith(".")}
+        reached = _behind_stars(behind | kept, pattern)
+    return len(pattern) in reached
+
+
+def _behind_stars(places: set[int], pattern: Sequence[str]) -> set[int]:
+    """The places, and those that are reached from them where `**` stands for nothing."""
+    found = set(places)
+    for place in range(len(pattern)):
+        if place in found and pattern[place] == "**":
+            found.add(place + 1)
+    return found
+
+
+def _is_part(part: str, pattern: str) -> bool:
+    is_hidden = part.startswith(".") and not pattern.startswith(".")
+    return part == pattern or (pattern != "**" and not is_hidden and fnmatchcase(part, pattern))
+
+
+def own_results(snapshot: Snapshot) -> tuple[str, ...]:
+    """The beginnings of the paths that `file:` triggers fill themselves: the board, and the outputs of beads that they made."""
+    names = [trigger["name"] for trigger in triggers_of(snapshot) if str(trigger["on"]).strip().startswith("file:")]
+    marks = tuple(f"trigger/{name}/" for name in names)
+    made = {bead.id for bead in snapshot.every() if str(bead.get("idempotency_key")).startswith(marks)} if marks else set()
+    boards = {*_BOARDS, str(snapshot.config().get("board_path") or _BOARDS[0])}
+    return (*sorted(boards), *(f"{ARTIFACTS_DIR}{bead_id}/" for bead_id in sorted(made)))
+
+
+def files_named(paths: Iterable[str], pattern: str, own: tuple[str, ...]) -> list[str]:
+    """The paths that a pattern names, in order, without those that triggers fill themselves."""
+    return sorted(path for path in paths if is_named(path, pattern) and not path.startswith(own))
 
 
 def triggers_of(snapshot: Snapshot) -> list[Mapping[str, Any]]:

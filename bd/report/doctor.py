@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from bd import __version__
 from bd.core import versions
-from bd.core.errors import BdError, Damaged
+from bd.core.errors import BadInput, BdError, Damaged
 from bd.core.pools import pools_of
 from bd.core.schema import (
     ARCHIVE_DIR,
@@ -16,10 +16,12 @@ from bd.core.schema import (
     SIGNERS_PATH,
     agent_path,
     capacity_path,
+    trigger_path,
 )
 from bd.operations.capacity_file import capacity_of
 from bd.policy.dag import Graph, awaited, find_parent_loop
 from bd.policy.liveness import is_ahead, last_commit_of
+from bd.policy.triggers import parse_on, triggers_of
 from bd.store.format_version import version_of
 from bd.store.hub_files import bead_id_of
 from bd.store.sync import edited
@@ -46,7 +48,14 @@ class Finding(NamedTuple):
 
 def examine(hub: Clone, snapshot: CachedSnapshot, now: datetime, *, remote: bool = True) -> list[Finding]:
     """Return every finding, the worst first."""
-    found = [*_files(hub, snapshot), *_pools(snapshot), *_graph(snapshot), *_claims(snapshot, now), *_clone(hub, snapshot)]
+    found = [
+        *_files(hub, snapshot),
+        *_pools(snapshot),
+        *_triggers(snapshot),
+        *_graph(snapshot),
+        *_claims(snapshot, now),
+        *_clone(hub, snapshot),
+    ]
     if remote and hub.remote_name:
         found += _remote(hub)
     order = {"damage": 0, "warning": 1, "note": 2}
@@ -105,6 +114,14 @@ def _pools(snapshot: Snapshot) -> Iterator[Finding]:
             if other != name:
                 words = f"its member {member} is also {'an agent' if other == member else f'a member of {other}'}"
                 yield Finding("warning", "pool", agent_path(name), f"{words}; a name belongs to one of them")
+
+
+def _triggers(snapshot: Snapshot) -> Iterator[Finding]:
+    for trigger in triggers_of(snapshot):
+        try:
+            parse_on(str(trigger["on"]))
+        except BadInput as error:
+            yield Finding("warning", "trigger", trigger_path(trigger["name"]), f"never fires: {error.message}; {error.hint}")
 
 
 def _graph(snapshot: Snapshot) -> Iterator[Finding]:

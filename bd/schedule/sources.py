@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
-import glob
 import hashlib
-import os
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from bd.core.errors import BdError
@@ -14,18 +12,21 @@ from bd.operations.plan import ApplyPlan
 from bd.operations.schedules import RunSchedule
 from bd.policy import schedules, triggers
 from bd.policy.dag_progress import dag_of
-from bd.store.worktree.checkout import is_checked_out
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
+    from collections.abc import Collection, Iterator, Mapping
     from datetime import datetime
     from typing import Any
 
     from bd.core.model import Snapshot
-    from bd.store import Clone, Outcome
+    from bd.store import CachedSnapshot, Clone, Outcome
 
-# The most files of a pattern in one round, which bounds a poll.
-_FILES_AT_ONCE = 100
+# A poll is bounded: so many events of a trigger, and so many files that this clone has not read before.
+_EVENTS_AT_ONCE, _FILES_AT_ONCE = 100, 200
+# A larger file is no event.
+_LARGEST_FILE = 50_000_000
+# What this clone remembers of files that it has read: the name of the blob, and `SHA-256 SIZE`.
+_DIGESTS, _DIGESTS_KEPT = "digests.json", 10_000
 
 
 def due_schedules(snapshot: Snapshot, now: datetime) -> list[str]:
@@ -79,7 +80,7 @@ def fire(hub: Clone, trigger: Mapping[str, Any], event: Mapping[str, Any], event
 
 
 def pending_events(
-    hub: Clone, snapshot: Snapshot, names: Collection[str] = ()
+    hub: Clone, snapshot: CachedSnapshot, names: Collection[str] = ()
 ) -> list[tuple[Mapping[str, Any], dict[str, Any], str]]:
     """Return the events that triggers wait for and this clone can see: (trigger, event, key of the event)."""
     waiting = [one for one in triggers.triggers_of(snapshot) if not names or one["name"] in names]
@@ -94,15 +95,17 @@ def pending_events(
             continue
         if on.kind == "dag" and triggers.key_of(trigger, f"dag:{on.what}") in spent:
             continue  # most have fired already, and looking at a DAG takes a while
-        seen = (
-            _ended_dag(on.what, snapshot, hub.runtime.now())
-            if on.kind == "dag"
-            else _files(hub, on.what)
-            if on.kind == "file"
-            else []
-        )
-        found += [(trigger, event, key) for event, key in seen if triggers.key_of(trigger, key) not in spent]
+        fresh = ((trigger, event, key) for event, key in _seen(on, hub, snapshot) if triggers.key_of(trigger, key) not in spent)
+        found += list(islice(fresh, _EVENTS_AT_ONCE))
     return found
+
+
+def _seen(on: triggers.On, hub: Clone, snapshot: CachedSnapshot) -> Iterator[tuple[dict[str, Any], str]]:
+    """The events that can be seen from here, each with what tells it from others."""
+    if on.kind == "dag":
+        yield from _ended_dag(on.what, snapshot, hub.runtime.now())
+    elif on.kind == "file":
+        yield from _files(hub, snapshot, on.what)
 
 
 def _ended_dag(root_id: str, snapshot: Snapshot, now: datetime) -> list[tuple[dict[str, Any], str]]:
@@ -114,19 +117,28 @@ def _ended_dag(root_id: str, snapshot: Snapshot, now: datetime) -> list[tuple[di
     return [(event, f"dag:{root.id}")] if dag.status == "completed" else []
 
 
-def _files(hub: Clone, pattern: str) -> list[tuple[dict[str, Any], str]]:
-    """Return an event for each file in the hub's checkout that matches the pattern. New content is a new event."""
-    if not hub.repo.work_tree or not is_checked_out(hub.repo, hub.branch):
-        return []
-    root = os.path.realpath(hub.repo.work_tree)
-    found = []
-    for name in sorted(glob.iglob(pattern, root_dir=root, recursive=True))[:_FILES_AT_ONCE]:
-        full = os.path.join(root, name)
-        if not os.path.realpath(full).startswith(root + os.sep) or os.path.islink(full) or not os.path.isfile(full):
-            continue
-        with contextlib.suppress(OSError), open(full, "rb") as file:
-            digest = hashlib.file_digest(file, "sha256").hexdigest()
-            path = name.replace(os.sep, "/")
-            event = {"path": path, "name": os.path.basename(path), "size": os.path.getsize(full), "sha256": digest}
-            found.append((event, f"{path}@{digest[:16]}"))
-    return found
+def _files(hub: Clone, snapshot: CachedSnapshot, pattern: str) -> Iterator[tuple[dict[str, Any], str]]:
+    """Return an event for each file of the hub that matches the pattern. New content is a new event.
+
+    Only committed files count, and nothing is read from the disk: what is not committed belongs to its owner alone.
+    """
+    blobs = hub.plain_files(snapshot.commit, triggers.folder_of(pattern))
+    names = triggers.files_named(blobs, pattern, triggers.own_results(snapshot))
+    digests = _digests(hub, [blobs[name] for name in names])
+    for path in names:
+        digest, _, size = digests.get(blobs[path], "").partition(" ")
+        if size.isdigit():
+            event = {"path": path, "name": path.rpartition("/")[2], "size": int(size), "sha256": digest}
+            yield event, f"{path}@{digest[:16]}"
+
+
+def _digests(hub: Clone, blobs: list[str]) -> dict[str, str]:
+    """Return `SHA-256 SIZE` of each blob that this clone has read, by the blob's name. Each call reads a few more."""
+    known = hub.noted_json(_DIGESTS, {...: str}) or {}
+    missing = [blob for blob in dict.fromkeys(blobs) if blob not in known][:_FILES_AT_ONCE]
+    if missing:
+        for blob, data in zip(missing, hub.repo.objects.read_many(missing, at_most=_LARGEST_FILE + 1), strict=True):
+            is_event = data is not None and len(data) <= _LARGEST_FILE
+            known[blob] = f"{hashlib.sha256(data).hexdigest()} {len(data)}" if is_event and data is not None else "too large"
+        hub.note_json(_DIGESTS, dict(list(known.items())[-_DIGESTS_KEPT:]))
+    return known

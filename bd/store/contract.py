@@ -38,6 +38,11 @@ class Entry(NamedTuple):
     mode: str = "100644"
     old: str | None = None
 
+    @property
+    def is_file(self) -> bool:
+        """Return whether there is a file, and no link and no submodule in its place."""
+        return self.oid is not None and self.mode in ("100644", "100755")
+
 
 class Draft(NamedTuple):
     """A commit to be made.

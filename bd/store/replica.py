@@ -279,6 +279,10 @@ class Replica:
         cache.move_to(commit, self._parse_progress)
         return CachedSnapshot(cache, commit)
 
+    def plain_files(self, commit: str, *paths: str) -> dict[str, str]:
+        """The files of a commit, or those below these paths, by their blobs' names; links and submodules are none."""
+        return {one.path: one.oid for one in self.repo.diff(None, commit, *paths) if one.is_file and one.oid}
+
     def _parse_progress(self, done: int, of: int) -> None:
         if self.on_progress and of > 500:
             self.on_progress(done, of, "reading beads")

@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+import glob
+import hashlib
 import json
+import os
+import pathlib
+import tempfile
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 
 from bd.core.errors import BadInput
-from bd.policy.triggers import On, filled, forge_key, parse_on
+from bd.policy.triggers import On, filled, forge_key, is_named, parse_on
+from bd.schedule import sources
 from tests.auditing import assert_sound
+from tests.hostile.planting import plant
 from tests.race.history import assert_nothing_twice
 from tests.running import result_of
 from tests.truth import all_beads, git, log, tip, tip_paths
@@ -22,6 +31,12 @@ if TYPE_CHECKING:
     from tests.running import Clone
 
     Clones = Callable[[str], Clone]
+
+
+def put_in(hub: Path, files: dict[str, str]) -> None:
+    """Commit files to a hub with plain git."""
+    plant(hub, files)
+
 
 PLAN = """\
 title: "Review {event.pull_request.title}"
@@ -136,17 +151,68 @@ def test_a_new_file_is_an_event_and_an_old_one_is_none(clones: tuple[Clone, Clon
     alice, bob = clones
     (tmp_path / "in.yaml").write_text("title: 'Take in {event.name}'\n")
     alice.here("trigger", "add", "inbox", "--on", "file:inbox/**/*.json", "--plan", str(tmp_path / "in.yaml"))
-    for one in (alice, bob):
-        (one.path / "inbox" / "deep").mkdir(parents=True)
-        (one.path / "inbox" / "a.json").write_text("{}")
-    (alice.path / "inbox" / "deep" / "b.json").write_text("[]")
-    (alice.path / "inbox" / "link.json").symlink_to("/etc/passwd")
+    put_in(hub, {"inbox/a.json": "{}", "inbox/deep/b.json": "[]", "inbox/c.txt": ""})
     assert len(alice.here("trigger", "run", "--json").json) == 2
     assert bob.here("trigger", "run", "--json").json == []
     assert sorted(bead.title for bead in all_beads(hub)) == ["Take in a.json", "Take in b.json"]
-    (bob.path / "inbox" / "a.json").write_text('{"new": 1}')
+    put_in(hub, {"inbox/a.json": '{"new": 1}'})
     bob.here("overseer", "--once")
     assert len(all_beads(hub)) == 3
+
+
+def test_a_trigger_sees_what_is_committed_to_the_hub_and_nothing_else(
+    clones: tuple[Clone, Clone], hub: Path, tmp_path: Path
+) -> None:
+    alice, _ = clones
+    (tmp_path / "in.yaml").write_text("title: 'found {event.path} {event.size} {event.sha256}'\n")
+    (alice.path / "in").mkdir()
+    (alice.path / "in" / "secret.env").write_text("TOKEN=x")
+    (alice.path / "in" / "link").symlink_to("/etc/passwd")
+    git(alice.path, "add", "in/link")
+    git(alice.path, "commit", "-qm", "a link")
+    git(alice.path, "push", "-q")
+    put_in(hub, {"in/ours": "ours"})
+    plan = ("--plan", str(tmp_path / "in.yaml"))
+    alice.here("trigger", "add", "all", "--on", "file:in/**", *plan)
+    for number, pattern in enumerate(("file:.git/bd/*.json", "file:.env", "file:**/*.json")):  # as somebody writes them by hand
+        text = f"name: t{number}\nuid: 01KB6ZZZZZZZZZZZZZZZZZZZA{number}\non: '{pattern}'\nplan: [{{title: x, name: root}}]\n"
+        put_in(hub, {f".beads/triggers/t{number}.yaml": text})
+    made = alice.here("trigger", "run", "--json").json
+    assert [one["trigger"] for one in made] == ["all"]
+    assert [bead.title for bead in all_beads(hub)] == [f"found in/ours 4 {hashlib.sha256(b'ours').hexdigest()}"]
+    doctor = alice.here("doctor", "--json").json
+    assert {one["where"] for one in doctor["findings"] if one["code"] == "trigger"} == {
+        f".beads/triggers/t{number}.yaml" for number in range(3)
+    }
+
+
+def test_what_a_trigger_makes_does_not_fire_it_again(clones: tuple[Clone, Clone], hub: Path, tmp_path: Path) -> None:
+    alice, _ = clones
+    (tmp_path / "in.yaml").write_text("title: 'Look at {event.path}'\ntasks: [{name: step, title: Step}]\n")
+    for name, pattern in (("outputs", "artifacts/**"), ("pages", "docs/*.md")):
+        alice.here("trigger", "add", name, "--on", f"file:{pattern}", "--plan", str(tmp_path / "in.yaml"))
+    alice.here("config", "set", "board_path", "docs/board.md")
+    put_in(hub, {"docs/a.md": "a", "artifacts/hub-other/report": "r"})
+    assert {one["trigger"] for one in alice.here("trigger", "run", "--json").json} == {"outputs", "pages"}
+    made = all_beads(hub)
+    assert len(made) == 4
+    put_in(hub, {f"artifacts/{bead.id}/out": bead.id for bead in made})
+    alice.here("board", "--publish")
+    assert "docs/board.md" in tip_paths(hub)
+    assert alice.here("trigger", "run", "--json").json == []
+
+
+def test_many_files_are_read_a_few_at_a_time_and_none_is_forgotten(
+    clones: tuple[Clone, Clone], hub: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    alice, _ = clones
+    (tmp_path / "in.yaml").write_text("title: '{event.name}'\n")
+    alice.here("trigger", "add", "in", "--on", "file:in/*", "--plan", str(tmp_path / "in.yaml"))
+    monkeypatch.setattr(sources, "_FILES_AT_ONCE", 2)
+    monkeypatch.setattr(sources, "_LARGEST_FILE", 10)
+    put_in(hub, {"in/1": "1", "in/2": "2" * 11, "in/3": "3", "in/4": "4", "in/5": "5"})
+    made = [len(alice.here("trigger", "run", "--json").json) for _ in range(4)]
+    assert made == [1, 2, 1, 0]
 
 
 def test_add_list_remove(clones: tuple[Clone, Clone], hub: Path, tmp_path: Path) -> None:
@@ -172,7 +238,22 @@ def test_a_plan_that_could_not_be_applied_is_no_triggers_plan(clones: tuple[Clon
 
 @pytest.mark.parametrize(
     "text",
-    ["", "dag:", "github:issues", "file:", "file:/etc/*", "file:../*", "file:a/../../b", "file:~/x", "cron:x", "file:c:/x"],
+    [
+        *("", "dag:", "github:issues", "cron:x", "file:"),
+        *("file:/etc/*", "file:../*", "file:a/../../b", "file:~/x", "file:c:/x"),
+        *(
+            "file:*",
+            "file:**",
+            "file:**/*.json",
+            "file:.env",
+            "file:README.md",
+            "file:i*/a",
+            "file:[i]n/a",
+            "file:./*",
+            "file:in/",
+        ),
+        *("file:.git/*", "file:.git/bd/*.json", "file:in/.GIT/x", "file:.beads/**", "file:beads/*.yaml", "file:.agent-status/*"),
+    ],
 )
 def test_what_nothing_waits_for(text: str) -> None:
     with pytest.raises(BadInput):
@@ -183,6 +264,29 @@ def test_what_is_waited_for() -> None:
     assert parse_on("dag:hub-a") == On("dag", "hub-a")
     assert parse_on("github:issues.opened") == On("github", "issues", "opened")
     assert parse_on("file:in/*.json") == On("file", "in/*.json")
+    assert parse_on("file:./in//*.json") == On("file", "in/*.json")
+
+
+PARTS = st.sampled_from(["a", "b", "ab", ".a", "a.json"])
+PATTERN_PARTS = st.one_of(PARTS, st.sampled_from(["*", "**", "?", "a*", "*b", "[ab]", "[!a]", ".*", "*.json"]))
+
+
+@given(path=st.lists(PARTS, min_size=1, max_size=5), pattern=st.lists(PATTERN_PARTS, min_size=1, max_size=5))
+@example(path=["a", "b"], pattern=["a", "**"])
+@example(path=["a"], pattern=["a", "**"])
+def test_a_pattern_names_what_the_shell_of_python_finds(path: list[str], pattern: list[str]) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        file = pathlib.Path(folder, *path)
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.touch()
+        found = glob.glob("/".join(pattern), root_dir=folder, recursive=True)
+        files = {os.path.normpath(one) for one in found if os.path.isfile(os.path.join(folder, one))}
+    assert is_named("/".join(path), "/".join(pattern)) == ("/".join(path) in files)
+
+
+def test_a_pattern_takes_no_longer_than_its_length_asks_for() -> None:
+    assert not is_named("/".join(["d"] * 400), "/".join(["**"] * 400) + "/zz")
+    assert not is_named("a" * 400, "*a" * 20 + "b")
 
 
 def test_an_issue_is_known_by_its_address_and_a_delivery_by_its_id() -> None:
