@@ -34,6 +34,24 @@ _BOARDS = ("BOARD.md", "board.html")
 _WILD = re.compile(r"[*?\[]")
 FORGES = ("github", "gitea", "gitlab")
 _ONCE = ("opened", "open")
+# What an event of GitHub, Gitea or Forgejo is about where that is not called as the event is: the key in its body, and the one
+# beside it (empty: none of these). Others are about the key of their own name, with or without a last `s`.
+_ABOUT = {
+    "issue_comment": ("comment", "issue"),
+    "pull_request_review_comment": ("comment", "pull_request"),
+    "discussion_comment": ("comment", "discussion"),
+    "commit_comment": ("comment", ""),
+    "pull_request_review": ("review", "pull_request"),
+    "pull_request_review_thread": ("thread", "pull_request"),
+}
+_BESIDE = ("issue", "pull_request", "discussion")
+# A body that has one of these is about nothing that stands further back, or not at all here.
+_SUBJECTS = (
+    *("deployment_status", "deployment", "check_run", "check_suite", "workflow_run", "workflow_job"),
+    *("review", "thread", "comment", "pull_request", "issue", "discussion", "release", "milestone", "label"),
+)
+# What every body has.
+_EVERYWHERE = frozenset(("repository", "organization", "enterprise", "installation", "sender", "changes"))
 
 
 class On(NamedTuple):
@@ -138,12 +156,34 @@ def spent_keys(snapshot: Snapshot) -> set[str]:
 
 
 def is_meant(on: On, name: str, event: Mapping[str, Any]) -> bool:
-    """Return whether a forge's event of this name is the one that the trigger waits for."""
-    return on.what == name and on.action == _action(on, event)
+    """Return whether a forge's event of this name is the one that the trigger waits for.
+
+    The body must belong to that event, because forges do not sign the header with its name. GitLab has the name in the body.
+    """
+    return on.what == name and on.action == _action(on, event) and (on.kind == "gitlab" or _is_named_so(name, event))
+
+
+def _is_named_so(name: str, event: Mapping[str, Any]) -> bool:
+    """Return whether the body can belong to the event of this name, of GitHub or Gitea."""
+    there = {key for key, value in event.items() if isinstance(value, dict)}
+    if name in _ABOUT:
+        subject, beside = _ABOUT[name]
+        companions = there.intersection(_BESIDE)
+        # Gitea's comment on a pull request has both the issue and the pull request.
+        is_fit = beside in companions if beside == "issue" else companions == {beside} - {""}
+    else:
+        subject = next((key for key in _keys_of(name) if key in there), "")
+        is_fit = subject not in _EVERYWHERE or there <= _EVERYWHERE
+    before = _SUBJECTS[: _SUBJECTS.index(subject)] if subject in _SUBJECTS else _SUBJECTS if subject not in _EVERYWHERE else ()
+    return subject in there and is_fit and not there.intersection(before)
+
+
+def _keys_of(name: str) -> tuple[str, str]:
+    return name, name.removesuffix("s")
 
 
 def forge_key(on: On, event: Mapping[str, Any], delivery: str | None, *, once: bool = False) -> str:
-    """Return what identifies an event of a forge: its delivery id, else the address of its subject.
+    """Return what identifies an event of a forge: `delivery` (a typed id, or a digest of the signed body), else its subject's address.
 
     With `once`, an event that happens only once to its subject (opened) is identified by the address first: two webhooks may
     report it. Raises BadInput if the trigger waits for another event.
@@ -151,7 +191,7 @@ def forge_key(on: On, event: Mapping[str, Any], delivery: str | None, *, once: b
     about = _about(on, event)
     action = _action(on, event)
     if action != on.action or about is None:
-        there = f"action {action!r}" if about is not None else f"no {on.what.removesuffix('s')}"
+        there = f"action {action!r}" if about is not None else f"no {_ABOUT.get(on.what, (on.what.removesuffix('s'),))[0]}"
         raise BadInput(f"this is no {on.what}.{on.action}: it has {there}", hint="give it the forge's payload as it came")
     address = about.get("html_url") or about.get("url")
     key = (address or delivery) if once and on.action in _ONCE else (delivery or address)
@@ -165,7 +205,8 @@ def _about(on: On, event: Mapping[str, Any]) -> Mapping[str, Any] | None:
     if on.kind == "gitlab":
         found = event.get("object_attributes") if event.get("object_kind") == on.what else None
         return found if isinstance(found, dict) else None
-    return next((event[name] for name in (on.what, on.what.removesuffix("s")) if isinstance(event.get(name), dict)), None)
+    keys = _ABOUT[on.what][:1] if on.what in _ABOUT else _keys_of(on.what)
+    return next((event[key] for key in keys if isinstance(event.get(key), dict)), None)
 
 
 def _action(on: On, event: Mapping[str, Any]) -> Any:

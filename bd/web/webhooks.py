@@ -1,6 +1,7 @@
-"""Webhooks of forges: deliveries are verified and checked for replays, then processed.
+"""Webhooks of forges: deliveries are verified, then processed.
 
-A push makes this server check the hub; other events fire triggers, once for the whole fleet.
+A push makes this server check the hub; other events fire triggers, once for the whole fleet. Deliveries are not remembered:
+the beads of an event are found in the hub by the signed content, so replays change nothing.
 
 The body is only data: its event's name selects a trigger, and its values fill in the texts of that trigger's plan, which
 somebody with write access has put into the hub.
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING
 from starlette.responses import JSONResponse
 
 from bd.compat.jsonl_import import event_of
-from bd.core.errors import BdError, TryAgain
+from bd.core.errors import BdError
 from bd.policy import triggers
 from bd.policy.triggers import FORGES
 from bd.schedule import sources
@@ -23,7 +24,7 @@ from bd.web.routes import OWN, Route
 from bd.web.webhook_signatures import Forged
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Mapping
     from typing import Any
 
     from starlette.responses import Response
@@ -32,15 +33,15 @@ if TYPE_CHECKING:
     from bd.web.routes import Ask
     from bd.web.webhook_signatures import Delivery
 
-# The largest delivery, and how many deliveries the clone remembers, also across restarts.
+# The largest delivery.
 LIMIT = 2 * 1024 * 1024
-REMEMBERED = 1000
+# The deliveries that bd 0.9 remembered: read, and no longer written.
 _NOTE = "deliveries.json"
 _BY = "human:webhook"
 
 
 async def hook(ask: Ask) -> Response:
-    """Handle a delivery: 202 for a push, 200 if triggers fired, 401 if not verified, 409 for a replay, 503 to send it again."""
+    """Handle a delivery: 202 for a push, 200 once everything that it asks for is in the hub, 401 if not verified, else 503."""
     forge = ask.words["forge"]
     secret = ask.site.secrets.get(forge)
     if not secret:
@@ -55,53 +56,61 @@ async def hook(ask: Ask) -> Response:
         raise Refusal(401, str(forged)) from None
     event = event_of(ask.body, "the delivery")
     name = delivery.event or str(event.get("object_kind") or "")
-    done = await ask.site.change(_take, delivery, name, event, ask.site.tell)
-    if done.get("again"):
-        raise Refusal(503, "the hub can't be written now; deliver it again")
-    return JSONResponse(done, 202 if name == "push" else 200)
-
-
-def _take(hub: Clone, delivery: Delivery, name: str, event: dict[str, Any], tell: Callable[[str], None]) -> dict[str, Any]:
-    """Process a verified delivery, in the writer thread. Raises Refusal for a replay."""
-    marks = [f"{delivery.forge}/{delivery.id}"]
-    if name != "push":  # not every forge signs the id, so the body's digest counts too
-        marks.append(f"{delivery.forge}/{delivery.digest}")
-    kept = hub.noted_json(_NOTE, list) or []
-    known = [str(one) for one in kept]
-    if set(marks) & set(known):
-        raise Refusal(409, "this delivery has come before")
     done: dict[str, Any] = {"delivery": delivery.id, "event": name}
-    if name not in ("push", "ping"):
-        done.update(_fire(hub, delivery, name, event, tell))
-    if not done.get("again"):
-        hub.note_json(_NOTE, [*known, *marks][-REMEMBERED:])
-    return done
+    if name in ("push", "ping"):  # the server only checks the hub, so repeating it is harmless
+        ask.site.feed.look()
+        return JSONResponse(done, 202 if name == "push" else 200)
+    made, missing = await ask.site.change(_fire, delivery, name, event)
+    for words in missing:
+        ask.site.tell(words)
+    if missing:
+        raise Refusal(503, f"not all of it is in the hub: {'; '.join(missing)}", "deliver it again; nothing is made twice")
+    return JSONResponse({**done, "triggers": made})
 
 
-def _fire(hub: Clone, delivery: Delivery, name: str, event: dict[str, Any], tell: Callable[[str], None]) -> dict[str, Any]:
-    """Fire every trigger for this event; the result has `again` if the hub can't be written now."""
+def _fire(hub: Clone, delivery: Delivery, name: str, event: dict[str, Any]) -> tuple[list[dict[str, Any]], list[str]]:
+    """Fire every trigger for this event, in the writer thread. Return what each made, and why something is not in the hub yet.
+
+    The idempotency key in the hub is the digest of the signed body, or the address of what was opened, so a replay of any age
+    finds what was made.
+    """
+    if _was_taken_before(hub, delivery):
+        return [], []
     try:
         hub.fetch()
-    except BdError:
-        return {"again": True}
+    except BdError as error:
+        return [], [error.message]
     made: list[dict[str, Any]] = []
+    missing: list[str] = []
     for trigger in triggers.triggers_of(hub.snapshot()):
+        if not _waits_for(trigger, delivery, name, event):
+            continue
         try:
-            on = triggers.parse_on(str(trigger["on"]))
-            if on.kind != delivery.forge or not triggers.is_meant(on, name, event):
-                continue
-            outcome = sources.fire(hub, trigger, event, triggers.forge_key(on, event, delivery.id, once=True), _BY)
+            key = triggers.forge_key(triggers.parse_on(str(trigger["on"])), event, delivery.digest, once=True)
+            outcome = sources.fire(hub, trigger, event, key, _BY)
             outcome.acknowledge()
-        except TryAgain:
-            return {"again": True}
         except BdError as error:
-            tell(f"trigger {trigger['name']}: {error}")
-            made.append({"trigger": trigger["name"], "error": error.message})
+            missing.append(f"trigger {trigger['name']}: {error}")
             continue
         change = outcome.change
-        if change is not None:
+        if not outcome.published or change is None:
+            missing.append(f"trigger {trigger['name']}: what it made is not published yet")
+        else:
             made.append({"trigger": trigger["name"], "root": change.touched[0], "made": bool(change.beads)})
-    return {"triggers": made}
+    return made, missing
+
+
+def _waits_for(trigger: Mapping[str, Any], delivery: Delivery, name: str, event: dict[str, Any]) -> bool:
+    try:
+        on = triggers.parse_on(str(trigger["on"]))
+    except BdError:  # the doctor names it
+        return False
+    return on.kind == delivery.forge and triggers.is_meant(on, name, event)
+
+
+def _was_taken_before(hub: Clone, delivery: Delivery) -> bool:
+    """Return whether an older bd of this clone has taken the delivery: what it made has another key in the hub."""
+    return f"{delivery.forge}/{delivery.digest}" in (hub.noted_json(_NOTE, list) or [])
 
 
 ROUTES = (Route("POST", "/hooks/{forge}", hook, OWN, LIMIT),)

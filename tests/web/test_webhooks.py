@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import hashlib
 import hmac
 import json
 from typing import TYPE_CHECKING, Any
@@ -11,6 +12,8 @@ import pytest
 from starlette.testclient import TestClient
 
 from bd.core.errors import BadInput
+from bd.policy import triggers
+from bd.schedule import sources
 from bd.web import webhook_secrets, webhooks
 from bd.web.app import application
 from tests.running import result_of
@@ -105,7 +108,8 @@ def test_a_new_pull_request_is_one_bead(
     assert bead.get("idempotency_key") == f"trigger/review-{forge}/{address}"
     assert hooked.client.get(f"/beads/{bead.id}", headers={"accept": "text/html"}).status_code in (200, 404)
     before = tip(hub)
-    assert post(hooked, forge, *sent)[0] == 409
+    status, said = post(hooked, forge, *sent)
+    assert (status, said["triggers"]) == (200, [{"trigger": f"review-{forge}", "root": bead.id, "made": False}])
     assert tip(hub) == before
 
 
@@ -155,25 +159,147 @@ def test_a_hub_that_is_away_asks_to_be_told_again(hooked: Served, hub: Path) -> 
     assert post(hooked, "github", *delivery)[0] == 200, "what was not done is not taken for done"
 
 
-# --- what is refused --------------------------------------------------------------------------
+# --- replays ----------------------------------------------------------------------------------
 
 
-def test_a_replay_is_refused_also_by_a_new_server_and_under_another_id(hooked: Served, hub: Path) -> None:
-    body, headers = github("github-pull-request", "pull_request")
-    assert post(hooked, "github", body, headers)[0] == 200
-    assert post(hooked, "github", body, {**headers, "x-github-delivery": "never-seen"})[0] == 409, "its id is not signed"
+def signed(event: str, body: dict[str, Any], delivery: str = "d1") -> tuple[bytes, dict[str, str]]:
+    """A delivery of GitHub with any body."""
+    data = json.dumps(body).encode()
+    signature = hmac.new(SECRET.encode(), data, "sha256").hexdigest()
+    return data, {"x-github-event": event, "x-github-delivery": delivery, "x-hub-signature-256": f"sha256={signature}"}
+
+
+PULL = {"number": 4, "title": "Keep the keys", "html_url": "https://github.com/a/b/pull/4", "updated_at": "2026-11-01T10:00:00Z"}
+EVERYWHERE = {"repository": {"html_url": "https://github.com/a/b"}, "sender": {"html_url": "https://github.com/mallory"}}
+ISSUE = {"number": 5, "title": "It leaks", "html_url": "https://github.com/a/b/issues/5"}
+NOTE = {"html_url": "https://github.com/a/b/pull/4#r1", "body": "see"}
+# Bodies of GitHub by the event that each is of.
+BODIES: dict[str, dict[str, Any]] = {
+    "pull_request": {"action": "created", "pull_request": PULL, "label": {"name": "x"}},
+    "issues": {"action": "created", "issue": ISSUE, "milestone": {"html_url": "https://x/m/1"}},
+    "issue_comment": {"action": "created", "issue": ISSUE, "comment": NOTE},
+    "commit_comment": {"action": "created", "comment": NOTE},
+    "pull_request_review": {"action": "created", "pull_request": PULL, "review": NOTE},
+    "pull_request_review_comment": {"action": "created", "pull_request": PULL, "comment": NOTE},
+    "pull_request_review_thread": {"action": "created", "pull_request": PULL, "thread": {"node_id": "t"}},
+    "discussion": {"action": "created", "discussion": ISSUE},
+    "discussion_comment": {"action": "created", "discussion": ISSUE, "comment": NOTE},
+    "deployment": {"action": "created", "deployment": {"url": "https://x/d/1"}, "workflow_run": {"id": 1}},
+    "deployment_status": {
+        "action": "created",
+        "deployment_status": {"url": "https://x/d/1/s"},
+        "deployment": {"url": "https://x/d/1"},
+        "check_run": {"id": 1},
+    },
+    "check_run": {"action": "created", "check_run": {"html_url": "https://x/c/1"}},
+    "release": {"action": "created", "release": {"html_url": "https://x/r/1"}},
+    "milestone": {"action": "created", "milestone": {"html_url": "https://x/m/1"}},
+    "label": {"action": "created", "label": {"url": "https://x/l/1"}},
+    "repository": {"action": "created"},
+    "sponsorship": {"action": "created", "sponsorship": {"node_id": "s"}},
+}
+
+
+@pytest.mark.parametrize("claimed", BODIES)
+def test_a_body_is_taken_for_no_other_event_than_its_own(claimed: str) -> None:
+    """The header that names the event is not signed: whoever has one body may send it under any name."""
+    on = triggers.parse_on(f"github:{claimed}.created")
+    meant = [real for real, body in BODIES.items() if triggers.is_meant(on, claimed, {**EVERYWHERE, **body})]
+    assert meant == [claimed]
+
+
+def test_gitea_s_comment_on_a_pull_request_is_one_on_an_issue_too() -> None:
+    body = {"action": "created", "issue": ISSUE, "pull_request": PULL, "comment": NOTE, "is_pull": True, **EVERYWHERE}
+    assert triggers.is_meant(triggers.parse_on("gitea:issue_comment.created"), "issue_comment", body)
+    assert not triggers.is_meant(triggers.parse_on("gitea:pull_request.created"), "pull_request", body)
+
+
+def added(served: Served, tmp_path: Path, name: str, on: str) -> None:
+    (tmp_path / "any.yaml").write_text(f"title: 'By {name}'\n")
+    served.clone.here("trigger", "add", name, "--on", on, "--plan", str(tmp_path / "any.yaml"))
+
+
+def test_a_replay_of_any_age_changes_nothing_whatever_its_sender_changes(hooked: Served, hub: Path, tmp_path: Path) -> None:
+    """Ids and event names can be changed by whoever sends again, other deliveries may come between, servers may be new."""
+    added(hooked, tmp_path, "labels", "github:pull_request.labeled")
+    body = {"action": "labeled", "pull_request": PULL, **EVERYWHERE}
+    status, said = post(hooked, "github", *signed("pull_request", body, "L1"))
+    assert (status, [one["made"] for one in said["triggers"]]) == (200, [True])
+    for number in range(3):
+        assert post(hooked, "github", *github("github-push", "push", f"y{number}"))[0] == 202
+    before = tip(hub)
+    (hooked.clone.path / ".git" / "bd" / "deliveries.json").unlink(missing_ok=True)
     site = type(hooked.site)(hooked.site.open_hub, RUNTIME, (ADA,), ("127.0.0.1",))
     site.secrets = hooked.site.secrets
     with TestClient(application(site), base_url=HOST) as client:
-        assert client.post("/hooks/github", content=body, headers={**JSON, **headers}).status_code == 409
+        for event, delivery in (
+            ("pull_request", "L1"),
+            ("pull_request", "L2"),
+            ("issues", "L3"),
+            ("label", "L4"),
+            ("push", "L5"),
+        ):
+            data, headers = signed(event, body, delivery)
+            answer = client.post("/hooks/github", content=data, headers={**JSON, **headers})
+            assert answer.status_code in (200, 202), "a redelivery of what was done is no failure"
+            assert not any(one["made"] for one in answer.json().get("triggers", ())), (event, delivery)
+    assert tip(hub) == before
+    [made] = [bead for bead in all_beads(hub) if bead.title == "By labels"]
+    hooked.clone.here("delete", made.id, "--force")
+    before = tip(hub)
+    assert post(hooked, "github", *signed("pull_request", body, "L6"))[0] == 200
+    assert tip(hub) == before, "what was made is not made again when it is deleted"
 
 
-def test_what_is_remembered_is_bounded(hooked: Served, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(webhooks, "REMEMBERED", 6)
-    for number in range(8):
-        assert post(hooked, "github", *github("github-push", "push", f"push-{number}"))[0] == 202
-    kept = json.loads((hooked.clone.path / ".git" / "bd" / "deliveries.json").read_text())
-    assert kept == [f"github/push-{number}" for number in range(2, 8)]
+def test_another_event_counts_also_under_an_id_that_has_come_before(hooked: Served, hub: Path, tmp_path: Path) -> None:
+    added(hooked, tmp_path, "labels", "github:pull_request.labeled")
+    for stamp in ("2026-11-01T10:00:00Z", "2026-11-01T10:05:00Z"):
+        body = {"action": "labeled", "pull_request": {**PULL, "updated_at": stamp}, **EVERYWHERE}
+        assert post(hooked, "github", *signed("pull_request", body, "same-id"))[1]["triggers"][0]["made"]
+    assert len([bead for bead in all_beads(hub) if bead.title == "By labels"]) == 2
+
+
+def test_what_an_older_bd_has_taken_is_not_taken_again(hooked: Served, hub: Path, tmp_path: Path) -> None:
+    added(hooked, tmp_path, "labels", "github:pull_request.labeled")
+    data, headers = signed("pull_request", {"action": "labeled", "pull_request": PULL, **EVERYWHERE})
+    note = hooked.clone.path / ".git" / "bd" / "deliveries.json"
+    note.write_text(json.dumps(["github/L1", f"github/{hashlib.sha256(data).hexdigest()[:32]}"]))
+    before = tip(hub)
+    assert post(hooked, "github", data, headers)[0] == 200
+    assert tip(hub) == before
+
+
+def test_an_answer_of_200_means_that_the_hub_has_it(hooked: Served, hub: Path, tmp_path: Path) -> None:
+    """One trigger of two can't be carried out, or the hub goes away between the look and the write: 503, and nothing twice."""
+    added(hooked, tmp_path, "labels", "github:pull_request.labeled")
+    added(hooked, tmp_path, "second", "github:pull_request.labeled")
+    delivery = signed("pull_request", {"action": "labeled", "pull_request": PULL, **EVERYWHERE})
+    hook = hub / "hooks" / "pre-receive"
+    hook.write_text("#!/bin/sh\nread old new ref\ngit log --format=%B $old..$new | grep -q trigger/second && exit 1\nexit 0\n")
+    hook.chmod(0o755)
+    status, said = post(hooked, "github", *delivery)
+    assert (status, "trigger second" in said["error"]) == (503, True), said
+    away = hub.with_name("away.git")
+    real = sources.fire
+
+    def fire(*args: Any) -> Any:
+        hub.rename(away)
+        try:
+            return real(*args)
+        finally:
+            away.rename(hub)
+
+    hook.unlink()
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(sources, "fire", fire)
+        assert post(hooked, "github", *delivery)[0] == 503
+    status, said = post(hooked, "github", *delivery)
+    assert (status, len(said["triggers"])) == (200, 2)
+    assert sorted(bead.title for bead in all_beads(hub) if bead.title.startswith("By")) == ["By labels", "By second"]
+    assert not any(one["made"] for one in post(hooked, "github", *delivery)[1]["triggers"])
+
+
+# --- what is refused --------------------------------------------------------------------------
 
 
 @pytest.mark.one_in(3)
@@ -261,5 +387,6 @@ def test_a_delivery_wakes_who_waits_on_another_machine(clone: Callable[[str], Cl
         assert (result.code, result.json["ready"]) == (0, [said["triggers"][0]["root"]])
         assert tip(hub) != before
         assert SECRET not in result.out + result.err
-        assert server.post("/hooks/github", *github("github-pull-request", "pull_request"))[0] == 409
+        again = server.post("/hooks/github", *github("github-pull-request", "pull_request"))
+        assert (again[0], again[1]["triggers"][0]["made"]) == (200, False)
         assert server.post("/hooks/github", *github("github-push", "push", "p1"))[0] == 202

@@ -23,7 +23,11 @@ if TYPE_CHECKING:
 ADD = Command(
     "add",
     Argument("name"),
-    Option("--on", required=True, help="dag:ROOT, github:EVENT.ACTION (gitea:, gitlab:), or file:FOLDER/GLOB (committed files of the hub)."),
+    Option(
+        "--on",
+        required=True,
+        help="dag:ROOT, github:EVENT.ACTION (gitea:, gitlab:), or file:FOLDER/GLOB (committed files of the hub).",
+    ),
     Option("--plan", required=True, help="The plan file to apply; {event.field} in its texts is filled."),
     help="""Add a trigger. Its plan is kept in the hub.
 
