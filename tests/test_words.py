@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 from bd.core import times
 from bd.core.errors import BadInput
 from bd.core.ids import agent_from_person, check_prefix, is_bead_id
-from bd.core.schema import is_agent
+from bd.core.schema import is_agent, is_token
 from bd.core.times import is_canonical
 from bd.store.git import porcelain
 from bd.store.git.porcelain import is_ref
 from bd.store.object_names import is_oid
-from bd.store.yaml import codec, editor, types
+from bd.store.yaml import editor, types
 
 # --- questions that were regular expressions ------------------------------------------------
 
@@ -109,7 +109,7 @@ def test_an_agents_name_is_made_of_a_persons(text: str) -> None:
 
 @given(ODD | WORDS | st.text(alphabet="a_-", min_size=63, max_size=66))
 def test_what_is_a_token(text: str) -> None:
-    assert codec._is_token(text) == bool(re.match(r"[0-9A-Za-z][0-9A-Za-z_-]{0,63}\Z", text))
+    assert is_token(text) == bool(re.match(r"[0-9A-Za-z][0-9A-Za-z_-]{0,63}\Z", text))
 
 
 NUMBERS = st.text(alphabet=st.sampled_from("0019.eE+-_ ²٣"), max_size=8)

@@ -12,6 +12,7 @@ from bd.core.schema import DEVICES, is_agent
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
+    from typing import Any
 
 _CROCKFORD = "0123456789abcdefghjkmnpqrstvwxyz"
 _TIME_CHARS, _RANDOM_CHARS = 10, 16
@@ -49,12 +50,25 @@ def suffixes(uid: str) -> Iterable[str]:
 
 
 def bead_id(prefix: str, uid: str, is_taken: Callable[[str], bool], parent: str | None = None) -> str:
-    """Return the first free id for a new bead; a child's is `<parent>.<suffix>`. Raises BadInput if none is free."""
-    stem = f"{parent}." if parent else f"{prefix}-"
+    """Return the first free id for a new bead; a child's is `<parent>.<suffix>` unless too long. Raises BadInput if none is free."""
+    stem = f"{parent}." if parent and is_bead_id(f"{parent}.{uid[_TIME_CHARS:]}") else f"{prefix}-"
     for suffix in suffixes(uid):
         if not is_taken(stem + suffix):
-            return stem + suffix
+            return check_bead_id(stem + suffix)
     raise BadInput(f"every id of {uid} under {stem} is taken")
+
+
+def is_prefix(text: str) -> bool:
+    """Return whether ids can begin with the text and a `-`, also the longest ones."""
+    return is_bead_id(f"{text}-{'0' * _RANDOM_CHARS}")
+
+
+def hub_name(prefix: Any) -> str:
+    """Return a hub's name from its configured prefix: letters, digits, `-`, `_` and single dots; `hub` if that is no prefix.
+
+    It is used in names of sessions and units, for `{hub}` in commands, and in titles of pages.
+    """
+    return prefix if isinstance(prefix, str) and is_prefix(prefix) else "hub"
 
 
 def is_bead_id(text: str) -> bool:

@@ -8,7 +8,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from typing import Literal
+    from collections.abc import Mapping
+    from typing import Any, Literal
 
     Kind = Literal["text", "int", "number", "bool", "time", "duration", "list", "map", "maps", "any", "priority", "status"]
 
@@ -265,11 +266,28 @@ CAPACITY_DIR = ".agent-status/"
 # Names that Windows reserves. Checked without a pattern: every claim needs this.
 DEVICES = frozenset(("con", "prn", "aux", "nul", *(f"{port}{number}" for port in ("com", "lpt") for number in range(10))))
 _AGENT_CHARS, _AGENT_LIMIT = "abcdefghijklmnopqrstuvwxyz0123456789-", 63
+_TOKEN_LIMIT = 64
 
 
 def is_agent(text: str) -> bool:
     """Return whether the text can be an agent's name, which is also a file name on every system."""
     return 0 < len(text) <= _AGENT_LIMIT and text[0] != "-" and not text.strip(_AGENT_CHARS) and text not in DEVICES
+
+
+def is_token(text: str) -> bool:
+    """Whether the text can be a claim's token; it names files and refs."""
+    is_plain = text.isascii() and text.replace("_", "").replace("-", "").isalnum()
+    return is_plain and text[0] not in "_-" and len(text) <= _TOKEN_LIMIT
+
+
+def flaw_of_claim(claim: Mapping[str, Any]) -> str:
+    """Why a map can't be a claim: its agent and its token name files and refs. Empty where it can."""
+    agent, token = claim.get("agent"), claim.get("token")
+    if not (agent and token):
+        return "has a claim without agent or token"
+    if not is_agent(agent):
+        return f"has a claim of {agent!r}, which can't be an agent's name"
+    return "" if is_token(token) else f"has a claim with the token {token!r}, which can't be one"
 
 
 def suffix_of(bead_id: str) -> str:

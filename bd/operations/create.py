@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from bd.core import ids
-from bd.core.errors import BadInput, IdTaken
+from bd.core.errors import BadInput, Damaged, IdTaken
 from bd.core.model import Bead, Change
-from bd.core.schema import BEAD_FIELDS, SPENT_KEYS, WAITING_LINKS
+from bd.core.schema import BEAD_FIELDS, CONFIG_PATH, SPENT_KEYS, WAITING_LINKS
 from bd.core.times import time_text
 from bd.operations.base import Operation, mint, register, subject
 from bd.operations.dependencies import refuse_circles
@@ -16,12 +16,13 @@ from bd.policy import lifecycle
 from bd.policy.capacity import refuse_away
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
     from typing import Any, ClassVar
 
     from bd.core.model import Snapshot
     from bd.core.operation import DecisionContext
     from bd.core.runtime import Runtime
+    from bd.core.settings import Settings
 
 
 # Kinds of `--deps` that mean "the new bead waits for the other".
@@ -58,6 +59,17 @@ def parse_dep(text: str) -> tuple[str, str]:
 
 def _gone_words(bead_id: str) -> str:
     return f"{bead_id} was made with this idempotency key before, and has been deleted; nothing is made for it again"
+
+
+def minted_id(settings: Settings, uid: str, is_taken: Callable[[str], bool], parent: str | None = None) -> str:
+    """A new bead's id. Raises Damaged or BadInput for a prefix that no id can begin with: what is there stays readable."""
+    prefix = settings.prefix
+    if not parent and not ids.is_prefix(prefix):
+        words, hint = f"prefix = {prefix!r}: no id can begin so", "`bd config set prefix hub`: letters, digits, - and _"
+        if settings.sources.get("prefix") == "hub":
+            raise Damaged(f"{CONFIG_PATH} has {words}", hint=f"{hint}; ids that are there stay")
+        raise BadInput(f"{words} ({settings.sources.get('prefix')})", hint="`bd config list` shows where it is from")
+    return ids.bead_id(prefix, uid, is_taken, parent)
 
 
 def with_parents_id(spec: dict[str, Any], renamed: Mapping[str, str]) -> dict[str, Any]:
@@ -198,7 +210,7 @@ class Create(Operation):
         parent = spec.get("parent")
         if parent:
             parent = names.get(parent) or self.find(parent, snapshot).id
-        return ids.bead_id(context.settings.prefix, spec["uid"], is_taken, parent)
+        return minted_id(context.settings, spec["uid"], is_taken, parent)
 
     def _made(self, new_id: str, spec: dict[str, Any], edges: _Edges, snapshot: Snapshot, context: DecisionContext) -> Bead:
         given = {key: value for key, value in spec.items() if key in BEAD_FIELDS}

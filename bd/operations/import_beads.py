@@ -10,13 +10,13 @@ import hashlib
 import json
 from typing import TYPE_CHECKING
 
-from bd.core import ids
 from bd.core.errors import BadInput, IdTaken
 from bd.core.model import Bead, Change
 from bd.core.schema import DONE_STATUSES
 from bd.core.times import instant_of, time_text
 from bd.operations.base import Operation, register, subject
 from bd.operations.capacity_file import with_capacity
+from bd.operations.create import minted_id
 from bd.operations.cycles import untangled
 from bd.policy.eligibility import refuse_overlap
 
@@ -132,7 +132,7 @@ class Import(Operation):
         return named
 
     def _minted(self, uid: str, snapshot: Snapshot, context: DecisionContext, taken: dict[str, Any]) -> str:
-        return ids.bead_id(context.settings.prefix, uid, lambda bead_id: bead_id in taken or snapshot.exists(bead_id))
+        return minted_id(context.settings, uid, lambda bead_id: bead_id in taken or snapshot.exists(bead_id))
 
     def _fresh(self, records: dict[str, dict[str, Any]], snapshot: Snapshot, result: dict[str, list[Any]]) -> dict[str, bool]:
         """Return which records are new beads here. `dedup` leaves out those with the title of an open bead."""

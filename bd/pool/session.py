@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from bd.core.errors import WrongState
 from bd.notify import trusted_commands
+from bd.pool.places import environment, filled
 from bd.schedule import agent_log
 from bd.schedule.invocation import KEPT_VARIABLES
 
@@ -80,6 +81,7 @@ class Session:
         self._quarters, self._pool, self.name = quarters, pool, name
         self._runtime = quarters.runtime
         self._places = {**places, "session": f"bd-{places['hub']}-{name}"}
+        self._variables = environment(self._places)
         self.doubt = ""
 
     @property
@@ -96,12 +98,6 @@ class Session:
 
     def _path(self, kind: str) -> str:
         return self._quarters.path("members", f"{self.name}.{kind}")
-
-    def filled(self, text: str, **more: str) -> str:
-        """Fill in a command's placeholders, each as one word of the shell."""
-        for key, value in {**self._places, **more}.items():
-            text = text.replace("{" + key + "}", shlex.quote(value))
-        return text
 
     @property
     def _provider(self) -> Commands | None:
@@ -128,18 +124,19 @@ class Session:
         passed = {key: os.environ[key] for key in _PASSED if key in os.environ}
         words = " ".join(shlex.quote(f"{key}={value}") for key, value in {**passed, **self._inner}.items())
         command = f"exec env {' '.join(f'-u {key}' for key in _NOT_PASSED)} {words} sh -c {shlex.quote(_PRELUDE)}"
-        ran = self._run(self.filled(provider.start, command=command))
+        ran = self._run(provider.start, command=command)
         if ran.code != 0:
             raise WrongState(f"its start {_words(ran)}")
 
     @property
     def _environment(self) -> dict[str, str]:
-        return {"BD_AGENT": self.name, "BD_POOL": self._pool.name, "BD_DRAIN_FILE": self.drain_file, "BD_SESSION": self.name}
+        own = {"BD_AGENT": self.name, "BD_POOL": self._pool.name, "BD_DRAIN_FILE": self.drain_file, "BD_SESSION": self.name}
+        return {**own, **self._variables}
 
     @property
     def _inner(self) -> dict[str, str]:
         own = {"BD_POOL_PID": self._path("pid"), "BD_POOL_EXIT": self._path("exit")}
-        return {**self._environment, **own, "BD_POOL_COMMAND": self.filled(self._pool.start)}
+        return {**self._environment, **own, "BD_POOL_COMMAND": filled(self._pool.start)}
 
     def _start_child(self) -> None:
         held = self._grip()
@@ -182,7 +179,7 @@ class Session:
             if held is not None:
                 os.close(held)
             return held is None
-        ran = self._run(self.filled(provider.alive))
+        ran = self._run(provider.alive)
         is_known = ran.code is not None and ran.code not in provider.cant_tell
         self.doubt = "" if is_known else f"{self._pool.alive or self._pool.provider} {_words(ran)}"
         return ran.code == 0 or not is_known
@@ -213,18 +210,18 @@ class Session:
             pass
         nudge = self._pool.nudge or (self._provider or Commands("", "", "")).nudge
         if nudge:
-            self._run(self.filled(nudge, words=DRAIN_WORDS))
+            self._run(nudge, words=DRAIN_WORDS)
 
     def end(self) -> bool:
         """End it: ask first, then use force. Return whether it is gone."""
         if self._pool.stop:
-            self._run(self.filled(self._pool.stop))
+            self._run(self._pool.stop)
         else:
             self._signal(signal.SIGTERM)
         if self._is_gone_soon():
             return True
         if self._provider is not None and self._provider.stop:
-            self._run(self.filled(self._provider.stop))
+            self._run(self._provider.stop)
         self._signal(signal.SIGKILL)
         return self._is_gone_soon()
 
@@ -265,9 +262,9 @@ class Session:
     def _forget(self, *kinds: str) -> None:
         self._quarters.forget(*(os.path.join("members", f"{self.name}.{kind}") for kind in kinds))
 
-    def _run(self, command: str) -> trusted_commands.Ran:
-        """Run one of a provider's commands."""
-        return trusted_commands.run(command, self._environment, COMMAND_LIMIT_S)
+    def _run(self, text: str, **more: str) -> trusted_commands.Ran:
+        """Run one of a provider's commands; `more` are the values of further places."""
+        return trusted_commands.run(filled(text), {**self._environment, **environment(more)}, COMMAND_LIMIT_S)
 
 
 def _words(ran: trusted_commands.Ran) -> str:

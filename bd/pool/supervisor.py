@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from bd.core import times
 from bd.core.errors import BdError, WrongState
+from bd.core.ids import hub_name
 from bd.operations.base import asked
 from bd.operations.heartbeat import Reassign
 from bd.operations.pools import Retire
@@ -125,10 +126,14 @@ class Crew:
     def _session(self, name: str, how: Mapping[str, str]) -> Session:
         number = name.rpartition("-")[2]
         hub = self._round.hub
-        prefix = str(self._round.view.snapshot.config().get("prefix", "hub"))
         # its own clone; this one if the hub has no remote
         clone = self._round.quarters.path("clones", name) if hub.place.url else hub.place.repo.work_tree or os.getcwd()
-        places = {"n": number if number.isdigit() else "1", "pool": self.pool.name, "hub": prefix, "clone": clone}
+        places = {
+            "n": number if number.isdigit() else "1",
+            "pool": self.pool.name,
+            "hub": hub_name(self._round.view.snapshot.config().get("prefix")),
+            "clone": clone,
+        }
         pool = self.pool._replace(
             provider=how.get("provider", "child"),
             alive=how.get("alive", ""),

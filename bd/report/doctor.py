@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from bd import __version__
 from bd.core import versions
 from bd.core.errors import BadInput, BdError, Damaged
+from bd.core.ids import is_prefix
 from bd.core.pools import pools_of
 from bd.core.schema import (
     ARCHIVE_DIR,
@@ -176,6 +177,10 @@ def stale_capacity(snapshot: Snapshot, now: datetime) -> dict[str, dict[str, Any
 
 
 def _clone(hub: Clone, snapshot: CachedSnapshot) -> Iterator[Finding]:
+    prefix = snapshot.config().get("prefix")
+    if prefix and not is_prefix(prefix):
+        words = f"has prefix = {prefix!r}: no id can begin so, and nothing new is made; `bd config set prefix hub`, ids that are there stay"
+        yield Finding("damage", "setting", CONFIG_PATH, words)
     try:
         hub.settings(snapshot)
     except Damaged as error:

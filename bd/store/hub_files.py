@@ -91,8 +91,8 @@ def parse_entries(
             on_progress(number, len(present))
 
 
-def _misnamed(path: str) -> str | None:
-    """Return why no file of a hub may have this name; None if one may."""
+def misnamed(path: str) -> str | None:
+    """Return why no file of a hub may have this name; None if one may. Files to be written are checked, too."""
     if path != _printable(path):
         return "has a name that is not UTF-8"
     stem = path.rpartition("/")[2].removesuffix(".yaml")
@@ -101,8 +101,12 @@ def _misnamed(path: str) -> str | None:
             return "lies where no bead belongs; move it to beads/"
         if not is_bead_id(stem):
             return "has a name that can't be a bead's id"
-    elif path != CONFIG_PATH and not is_agent(stem):
-        return f"has a name that can't be {'a trigger' if path.startswith(TRIGGERS_DIR) else 'an agent'}'s"
+    elif path != CONFIG_PATH:
+        what = "a trigger" if path.startswith(TRIGGERS_DIR) else "an agent"
+        if path.removesuffix(f"{stem}.yaml") not in (AGENTS_DIR, CAPACITY_DIR, TRIGGERS_DIR):
+            return f"lies where no file of {what} belongs"
+        if not is_agent(stem):
+            return f"has a name that can't be {what}'s"
     return None
 
 
@@ -121,9 +125,9 @@ def parse_file(path: str, oid: str, data: bytes | None) -> Row:
         return Row(path, oid, {"lines": data.decode("utf-8", "replace").splitlines()}, is_simple=False)
     if is_volume(path):
         return Row(path, oid, None, is_simple=False, reason=_fault_of_volume(path, data))
-    misnamed = _misnamed(path)
-    if misnamed:
-        return Row(_printable(path), oid, None, is_simple=False, reason=misnamed)
+    wrong = misnamed(path)
+    if wrong:
+        return Row(_printable(path), oid, None, is_simple=False, reason=wrong)
     try:
         if path.startswith(BEADS_DIR):
             parsed = codec.parse_bead(data, bead_id_of(path) or "")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from bd.core.ids import hub_name
 from bd.operations.base import asked
 from bd.report.metrics.flow import flow_of
 from bd.web.feed import Feed
@@ -47,7 +48,7 @@ class View(NamedTuple):
 
     @property
     def name(self) -> str:
-        return str(self.snapshot.config().get("prefix") or "hub")
+        return hub_name(self.snapshot.config().get("prefix"))
 
     @property
     def tip(self) -> str:

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.fleet.poolhost import DEAF, WAITS, Host, claimed_by, is_alive, status_of
+from tests.fleet.poolhost import DEAF, WAITS, Host, claimed_by, is_alive, status_of, text_of
+from tests.hostile.planting import plant
 from tests.race.history import assert_nothing_twice, assert_one_owner
 from tests.race.seeds import put, seed
 from tests.running import BD, start_process
@@ -200,6 +201,16 @@ def test_commands_that_nobody_has_trusted_do_not_run(host: Host, tmp_path: Path)
     host.round()
     assert not (tmp_path / "ran").exists()
     assert "bd trust" in host.status["last_error"]
+
+
+def test_a_prefix_that_changes_later_is_no_part_of_a_trusted_command(host: Host, hub: Path, tmp_path: Path) -> None:
+    """The command is pinned; what its places stand for is not, so it must never be read as a command."""
+    said, owned = tmp_path / "said", tmp_path / "owned"
+    host.pool(max=1, min=1, start=f"sh -c 'echo start for {{hub}} > {said}'")
+    plant(hub, {".beads/config.yaml": f'format: 2\nprefix: "x;touch {owned};"\n'})
+    assert host.round() == [("started", "worker")]
+    until(lambda: text_of(str(said)).endswith("\n"))
+    assert (text_of(str(said)), owned.exists()) == ("start for hub\n", False)
 
 
 def test_a_size_somebody_asked_for_goes_before_the_check(host: Host) -> None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from bd.cli.spec import Argument, Command, Flag, Group, Option
 from bd.core.errors import BadInput, NoIdentity
+from bd.core.ids import hub_name
 from bd.core.times import duration_s, duration_text
 from bd.operations.switches import SetDuty
 from bd.policy.roles import interval_of
@@ -116,7 +117,7 @@ def _station(app: App, words: tuple[str, ...] = ()) -> Station:
     agent = app.identity.agent
     if not agent:
         raise NoIdentity
-    return station(app.hub, agent, app.settings().prefix, words)
+    return station(app.hub, agent, hub_name(app.settings().prefix), words)
 
 
 def _times(app: App, agent: str, interval: str | None) -> Timetable:

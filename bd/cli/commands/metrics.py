@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from bd.cli.output import escaped
 from bd.cli.spec import Command, Flag, Option
 from bd.core.errors import BadInput
+from bd.core.ids import hub_name
 from bd.core.times import past_instant
 from bd.report.metrics import charts, prometheus
 from bd.report.metrics.flow import flow_of
@@ -55,7 +56,7 @@ def run(app: App, since: str | None, plot: bool, as_prometheus: bool, as_html: b
     elif as_prometheus:
         sys.stdout.write(prometheus.text(numbers))
     elif as_html:
-        sys.stdout.write(charts.html(numbers, str(snapshot.config().get("prefix") or "hub")))
+        sys.stdout.write(charts.html(numbers, hub_name(snapshot.config().get("prefix"))))
     elif plot:
         app.out.lines(charts.lines(numbers, min(100, app.out.width())))
     else:

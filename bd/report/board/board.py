@@ -8,6 +8,7 @@ from __future__ import annotations
 from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
+from bd.core.ids import hub_name
 from bd.core.times import instant_of, time_of_seconds
 from bd.policy.capacity import is_presumed_offline, limit_of, status_of
 from bd.policy.eligibility import pause_of, pause_words
@@ -96,7 +97,7 @@ def gather(snapshot: Snapshot, flow: Flow, settings: Settings, now: datetime) ->
     blocked = [*by_phase["pending"], *by_phase["retrying"], *standing_still]
     paused = pause_of(snapshot)
     return Board(
-        str(snapshot.config().get("prefix") or "hub"),
+        hub_name(snapshot.config().get("prefix")),
         pause_words(paused) if paused else "",
         [_crew(name, snapshot, now) for name in names_of(snapshot)],
         sorted((_flying(bead, readiness, settings) for bead in held), key=lambda entry: (entry.since, entry.id)),

@@ -28,14 +28,19 @@ def compose(change: Change, form: Mapping[str, Any], *, tries: int, original: st
     text = json.dumps(form, separators=(",", ":"))
     if len(text) > _FORM_LIMIT:
         text = json.dumps(_shortened(form), separators=(",", ":"))
-    lines = [original.rstrip() if original else change.subject, ""]
-    lines.append(f"Bd-Op: {text}")
-    lines += [f"Bd-Bead: {bead_id}" for bead_id in change.touched[:50]]
-    lines.append(f"Bd-Agent: {str(form['by']).split(':', 1)[-1]}")
+    trailers = [f"Bd-Op: {text}"]
+    trailers += [f"Bd-Bead: {bead_id}" for bead_id in change.touched[:50]]
+    trailers.append(f"Bd-Agent: {str(form['by']).split(':', 1)[-1]}")
     tokens = [token for token, _ in change.tokens] or list(dict.fromkeys((form.get("tokens") or {}).values()))
-    lines += [f"Bd-Token: {token}" for token in tokens]
-    lines += [f"Bd-Uid: {form['uid']}", f"Bd-Tries: {tries}"]
+    trailers += [f"Bd-Token: {token}" for token in tokens]
+    trailers += [f"Bd-Uid: {form['uid']}", f"Bd-Tries: {tries}"]
+    lines = [original.rstrip() if original else _one_line(change.subject), "", *map(_one_line, trailers)]
     return "\n".join(lines) + "\n" + more
+
+
+def _one_line(text: str) -> str:
+    """A line of a message: names in it are from requests and settings of a hub, and must not begin another trailer."""
+    return " ".join(text.split("\n")) if "\n" in text else text
 
 
 def _shortened(form: Mapping[str, Any]) -> dict[str, Any]:

@@ -18,6 +18,7 @@ from bd.core.schema import (
     SIGNERS_PATH,
     bead_path,
     fields_of_path,
+    flaw_of_claim,
     is_volume,
     volume_of,
 )
@@ -25,7 +26,7 @@ from bd.core.settings import hub_setting
 from bd.store.archive import volumes
 from bd.store.contract import Draft
 from bd.store.git import commit_message
-from bd.store.hub_files import Row, is_wanted, parse_file
+from bd.store.hub_files import Row, is_wanted, misnamed, parse_file
 from bd.store.object_names import name_of
 from bd.store.yaml import editor
 
@@ -162,6 +163,8 @@ class Chain:
         return volumes.parse(read(f"{self.base.commit}:{volume}") or b"").documents
 
     def _encode(self, change: Change, before: Snapshot) -> dict[str, bytes | None]:
+        """The files of a change. Raises BadInput for one that no clone could read: nothing of that kind is published."""
+        _refuse_odd_claims(change)
         files: dict[str, bytes | None] = {}
         damaged = {damage.path: damage.reason for damage in self.base.damages if damage.path not in change.files}
         after = Overlay(before, change)
@@ -179,10 +182,14 @@ class Chain:
             _refuse_damaged(path, damaged, self._texts)
             if bead_id in change.beads:
                 bead = change.beads[bead_id]
+                if bead is not None:
+                    _refuse_misnamed(path)
                 files[path] = self._file(path, bead.fields if bead else None, BEAD_FIELDS, exists=there or typed is not None)
         for path, fields in change.records.items():
             if path in damaged and path.startswith(CAPACITY_DIR):
                 continue  # it only repeats the claims, so leave it alone
+            if fields is not None:
+                _refuse_misnamed(path)
             if path in change.texts:
                 self._texts[path] = (change.texts[path], False)
             _refuse_damaged(path, damaged, self._texts)
@@ -286,6 +293,19 @@ def _joined(total: Change, change: Change) -> Change:
         files={**total.files, **change.files},
         moves={**moves, **change.moves},
     )
+
+
+def _refuse_odd_claims(change: Change) -> None:
+    for bead in filter(None, change.beads.values()):
+        flaw = next(filter(None, map(flaw_of_claim, bead.claims)), "")
+        if flaw:
+            raise BadInput(f"{bead.id} {flaw}")
+
+
+def _refuse_misnamed(path: str) -> None:
+    reason = misnamed(path)
+    if reason:
+        raise BadInput(f"{path} {reason}", hint="`bd doctor` says what is wrong with this hub")
 
 
 def _refuse_damaged(path: str, damaged: Mapping[str, str], mended: Mapping[str, Any]) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from bd.core.schema import BEAD_FIELDS, FILE_LIMIT, TITLE_LIMIT, is_agent
+from bd.core.schema import BEAD_FIELDS, FILE_LIMIT, TITLE_LIMIT, flaw_of_claim
 from bd.store.yaml import editor, plain_reader
 from bd.store.yaml.types import Plain, WrongKind, typed
 
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
 DEPTH_LIMIT = editor.DEPTH_LIMIT
 SLOW_LIMIT = 100_000
-_LONGEST_TOKEN = 64
 _MARKS_OF_CONFLICT = ("<<<<<<<", ">>>>>>>")
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _NOTHING = ("", "~", "null", "Null", "NULL")
@@ -104,29 +103,13 @@ def parse_bead(data: bytes, bead_id: str) -> Parsed:
     if len(title) > TITLE_LIMIT:
         raise Unreadable(f"has a title of more than {TITLE_LIMIT} characters")
     for claim in (fields.get("claim"), *fields.get("claims", ())):
-        if claim is not None:
-            _check_claim(claim)
+        flaw = flaw_of_claim(claim) if claim is not None else ""
+        if flaw:
+            raise Unreadable(flaw)
     fields.setdefault("type", "task")
     fields.setdefault("status", "open")
     fields.setdefault("priority", _priority_of(fields))
     return parsed
-
-
-def _check_claim(claim: Mapping[str, Any]) -> None:
-    """Check a claim's agent and token, which become names of files and refs. Raises Unreadable."""
-    agent, token = claim.get("agent"), claim.get("token")
-    if not (agent and token):
-        raise Unreadable("has a claim without agent or token")
-    if not is_agent(agent):
-        raise Unreadable(f"has a claim of {agent!r}, which can't be an agent's name")
-    if not _is_token(token):
-        raise Unreadable(f"has a claim with the token {token!r}, which can't be one")
-
-
-def _is_token(text: str) -> bool:
-    """Return whether the text can be a claim's token."""
-    is_plain = text.isascii() and text.replace("_", "").replace("-", "").isalnum()
-    return is_plain and text[0] not in "_-" and len(text) <= _LONGEST_TOKEN
 
 
 def _priority_of(fields: dict[str, Any]) -> int:
