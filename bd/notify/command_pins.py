@@ -1,73 +1,155 @@
 """Pins: which commands from the hub have been reviewed and approved in this clone.
 
-A command from the hub runs only if its exact text was pinned here by its hash; after a change it must be reviewed again.
-Commands never come from beads.
+A pin covers the command's text, the hub's files that it names, and what decides how it runs (a pool's size and provider).
+After any change the command must be reviewed again. Commands never come from beads.
 """
 
 from __future__ import annotations
 
 import hashlib
+import json
 from typing import TYPE_CHECKING, NamedTuple
+
+from bd.core.json_shapes import fits, json_value
+from bd.core.pools import pool_of
+from bd.notify.command_files import hub_files, named_by
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from typing import Any
 
     from bd.core.model import Snapshot
-    from bd.store import Clone
+    from bd.store import CachedSnapshot, Clone
 
 NOTE = "trust.json"
 # Keys with commands, in an agent's pool and in the hub's settings.
 POOL_COMMANDS = ("check", "start", "alive", "stop", "nudge")
 CONFIG_COMMANDS = ("validators", "notify", "judges")
+_SHAPE = {"text": str, "files": {...: str}, "runs": {...: str}}
 
 
 class Asked(NamedTuple):
-    """A command from the hub: the place where it is set, its text, and the hash to pin it by."""
+    """A command from the hub: the place where it is set, its text, and the hash of everything that a pin covers.
+
+    `files` maps each file of the hub that it names to the SHA-256; `runs` has the settings that decide how it runs, as text.
+    """
 
     name: str
     text: str
     pin: str
+    files: Mapping[str, str] = {}
+    runs: Mapping[str, str] = {}
+
+    @property
+    def agent(self) -> str:
+        """The agent whose pool has the command; empty for a command in the hub's settings."""
+        return self.name.removeprefix("agents/").rpartition(".pool.")[0] if self.name.startswith("agents/") else ""
 
 
-def asked_for(snapshot: Snapshot) -> list[Asked]:
+def asked_for(hub: Clone, snapshot: CachedSnapshot) -> list[Asked]:
     """Return every command in the hub."""
-    return [Asked(name, text, _pin(name, text)) for name, text in _commands(snapshot)]
+    commands = list(_commands(snapshot))
+    if not commands:
+        return []
+    files = hub_files(hub, snapshot.commit)
+    return [_asked(name, text, named_by(text, files), runs) for name, text, runs in commands]
 
 
-def _commands(snapshot: Snapshot) -> Iterator[tuple[str, str]]:
+def _asked(name: str, text: str, files: Mapping[str, str], runs: Mapping[str, str]) -> Asked:
+    pin = _old_pin(name, text)
+    if files or runs:
+        pin = hashlib.sha256(json.dumps([pin, files, runs], sort_keys=True).encode()).hexdigest()
+    return Asked(name, text, pin, files, runs)
+
+
+def _commands(snapshot: Snapshot) -> Iterator[tuple[str, str, dict[str, str]]]:
     for agent, fields in sorted(snapshot.records(".beads/agents/").items()):
-        pool: Mapping[str, Any] = fields.get("pool") or {}
+        given: Mapping[str, Any] = fields.get("pool") or {}
         for key in POOL_COMMANDS:
-            if pool.get(key):
-                yield f"agents/{agent}.pool.{key}", str(pool[key])
+            if given.get(key):
+                yield f"agents/{agent}.pool.{key}", str(given[key]), _run_of(agent, fields) if key == "start" else {}
     config = snapshot.config()
     for key in CONFIG_COMMANDS:
         found = config.get(key)
         if isinstance(found, dict):
             for name, text in sorted(found.items()):
-                yield f"config.{key}.{name}", str(text)
+                yield f"config.{key}.{name}", str(text), {}
         elif found:
-            yield f"config.{key}", str(found)
+            yield f"config.{key}", str(found), {}
 
 
-def _pin(name: str, text: str) -> str:
+def _run_of(agent: str, file: Mapping[str, Any]) -> dict[str, str]:
+    """Return the settings that decide how a pool's start command runs. `size` is left out: it stays within `min` and `max`."""
+    pool = pool_of(agent, file)
+    provider = "its own commands" if pool.alive else pool.provider
+    return {"min": str(pool.min), "max": str(pool.max), "provider": provider, "names": " ".join(pool.names)}
+
+
+# --- pins ---------------------------------------------------------------------------------------
+
+
+def _old_pin(name: str, text: str) -> str:
+    """Return the pin of bd 0.9, which covered the text alone. A command without files and settings still has this hash."""
     return hashlib.sha256(f"{name}\0{text}".encode()).hexdigest()
 
 
 def pinned(hub: Clone) -> dict[str, str]:
-    """Return the pins of this clone: name -> hash."""
+    """Return the pins of this clone by name: the text of `_kept`, or the hash that bd 0.9 kept."""
     return dict(hub.noted_json(NOTE, {...: str}) or {})
 
 
 def is_trusted(hub: Clone, command: Asked) -> bool:
-    """Return whether exactly this text was pinned here."""
-    return pinned(hub).get(command.name) == command.pin
+    """Return whether exactly this command was pinned here, with everything that a pin covers."""
+    return not changes(command, pinned(hub).get(command.name))
+
+
+def trusted(hub: Clone, snapshot: CachedSnapshot) -> list[Asked]:
+    """Return the commands of the hub that this clone may run."""
+    known = pinned(hub)
+    return [one for one in asked_for(hub, snapshot) if known.get(one.name) and not changes(one, known[one.name])]
+
+
+def changes(command: Asked, kept: str | None) -> list[str]:
+    """Return the reasons why a command is not the pinned one; none if it is."""
+    if kept is None:
+        return ["nobody has looked at it here"]
+    then = _read(kept)
+    if then is None:
+        return _since_old(command, kept)
+    found = ["its text has changed"] if then["text"] != _old_pin(command.name, command.text) else []
+    for path in sorted({*then["files"], *command.files}):
+        old, new = then["files"].get(path), command.files.get(path)
+        if old != new:
+            found.append(f"{path} {'is a new file in it' if old is None else 'is gone' if new is None else 'has changed'}")
+    runs = ((key, then["runs"].get(key, ""), command.runs.get(key, "")) for key in sorted({*then["runs"], *command.runs}))
+    return [*found, *(f"{key} was {old or 'not set'}, is {new or 'not set'}" for key, old, new in runs if old != new)]
+
+
+def _since_old(command: Asked, kept: str) -> list[str]:
+    """Return the reasons for a pin of bd 0.9. It stays valid if there is nothing else to cover."""
+    if kept != _old_pin(command.name, command.text):
+        return ["its text has changed"]
+    missing = [*(f"the content of {path}" for path in command.files), *(["its pool's size and provider"] if command.runs else [])]
+    return [f"it was pinned by an older bd, whose pins did not cover {', '.join(missing)}"] if missing else []
+
+
+def _read(kept: str) -> Mapping[str, Any] | None:
+    """Return the parts of a pin; None if it is of bd 0.9, or damaged."""
+    try:
+        found = json_value(kept) if kept.startswith("{") else None
+    except ValueError:
+        return None
+    return found if fits(found, _SHAPE) else None
+
+
+def _kept(command: Asked) -> str:
+    """Return the text to keep for a pinned command. bd 0.9 takes it for the hash of another text, and asks again."""
+    return json.dumps({"text": _old_pin(command.name, command.text), "files": command.files, "runs": command.runs})
 
 
 def pin(hub: Clone, commands: list[Asked]) -> None:
-    """Pin these texts, replacing all former pins."""
-    hub.note_json(NOTE, {command.name: command.pin for command in commands})
+    """Pin these commands, replacing all former pins."""
+    hub.note_json(NOTE, {command.name: _kept(command) for command in commands})
 
 
 def revoke(hub: Clone) -> None:

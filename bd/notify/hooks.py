@@ -50,7 +50,7 @@ def tell(hub: Clone, by: str, stalls: Sequence[Stall] = ()) -> list[str]:
     snapshot = hub.snapshot(outcome.commit)
     for bead in snapshot.wholes(list(outcome.change.touched) if outcome.change else []):
         message = occasions.message_of(bead, events[bead.id], snapshot, hub.runtime.now(), stalls)
-        wrong = [words for hook in hooks if (words := _run(hook, message))]
+        wrong = [words for hook in hooks if (words := _run(hook, message, hub.checkout))]
         said += [f"{bead.id}: {words}" for words in wrong] or [f"told people that {bead.id} {occasions.SAID[events[bead.id]]}"]
         done += [] if wrong else [bead.id]
     if done:
@@ -61,12 +61,15 @@ def tell(hub: Clone, by: str, stalls: Sequence[Stall] = ()) -> list[str]:
     return said
 
 
-def _run(hook: trusted_commands.Command, message: dict[str, Any]) -> str:
+def _run(hook: trusted_commands.Command, message: dict[str, Any], hub_folder: str) -> str:
     """Run one hook; return an error message, or ""."""
     if _URL.match(hook.text) and not any(blank in hook.text for blank in " \n\t"):
         return _by_apprise(hook, message)
     environment = {"BD_EVENT": message["event"], "BD_EVENT_KEY": message["key"], "BD_BEAD_ID": message["id"]}
-    ran = trusted_commands.run(hook.text, environment, HOOK_LIMIT_S, stdin=json.dumps(message, ensure_ascii=False) + "\n")
+    # a hub's ./notify.sh is a file of the hub, wherever bd was started
+    folder = hub_folder if hook.where.startswith("config.") else None
+    told = json.dumps(message, ensure_ascii=False) + "\n"
+    ran = trusted_commands.run(hook.text, environment, HOOK_LIMIT_S, stdin=told, folder=folder, files=hook.files)
     if ran.code == 0:
         return ""
     words = ran.err or ran.out

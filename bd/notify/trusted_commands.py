@@ -10,9 +10,11 @@ import os
 import signal
 import subprocess
 import tempfile
+from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
-from bd.notify.command_pins import asked_for, is_trusted
+from bd.notify.command_files import changed_in
+from bd.notify.command_pins import trusted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -24,11 +26,12 @@ _KEPT = 20_000
 
 
 class Command(NamedTuple):
-    """A command with its name; `where` tells people in which setting it is."""
+    """A command with its name; `where` tells people in which setting it is; `files` are those pinned with it, by SHA-256."""
 
     name: str
     where: str
     text: str
+    files: Mapping[str, str] = {}
 
 
 class Ran(NamedTuple):
@@ -49,8 +52,8 @@ def commands(hub: Clone, key: str) -> list[Command]:
     if not hub.snapshot().config().get(key):
         return own
     prefix = f"config.{key}"
-    asked = [one for one in asked_for(hub.snapshot()) if one.name == prefix or one.name.startswith(f"{prefix}.")]
-    return [*own, *(Command(one.name[len(prefix) + 1 :], one.name, one.text) for one in asked if is_trusted(hub, one))]
+    asked = [one for one in trusted(hub, hub.snapshot()) if one.name == prefix or one.name.startswith(f"{prefix}.")]
+    return [*own, *(Command(one.name[len(prefix) + 1 :], one.name, one.text, one.files) for one in asked)]
 
 
 def _texts(value: Any) -> list[tuple[str, str]]:
@@ -66,12 +69,18 @@ def run(
     *,
     stdin: str = "",
     folder: str | None = None,
+    files: Mapping[str, str] = MappingProxyType({}),
+    hub_folder: str | None = None,
     started: Callable[[subprocess.Popen[bytes]], None] = lambda _: None,
 ) -> Ran:
     """Run a shell command, and kill it with all its children after the time limit. `started` can be used to kill it earlier.
 
-    Its output goes to files of which only the end is read, so its size does not matter.
+    Its output goes to files of which only the end is read, so its size does not matter. It does not run if one of the `files`
+    that were pinned with it has changed, in its folder or in the hub's.
     """
+    changed = changed_in([one for one in (folder or os.getcwd(), hub_folder) if one], files)
+    if changed:
+        return Ran(None, "", f"{changed} is not the file that was trusted; `bd trust` shows it")
     with tempfile.TemporaryFile() as told, tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
         told.write(stdin.encode("utf-8", "replace"))
         told.seek(0)

@@ -14,7 +14,7 @@ from bd.core import times
 from bd.core.errors import BdError
 from bd.core.pools import Pool, pools_of
 from bd.core.schema import AGENTS_DIR
-from bd.notify.command_pins import asked_for, is_trusted
+from bd.notify import command_pins
 from bd.policy.capacity import duty_of
 from bd.policy.eligibility import pause_of
 from bd.policy.scaling import awaited, plan
@@ -69,7 +69,7 @@ class Controller:
             held_back = _held_back(hub)
             view, away = look_if_possible(hub)
             away = away or held_back
-            trusted = frozenset(one.name for one in asked_for(view.snapshot) if is_trusted(hub, one))
+            trusted = {one.name: one for one in command_pins.trusted(hub, view.snapshot)}
             now = Round(hub, view, self._quarters, self._by, trusted, self._tell)
             crews = self._crews(now)
             unreadable = _unreadable(view.snapshot)
@@ -138,13 +138,12 @@ def _held_back(hub: Clone) -> str:
 def _wanted(now: Round, crews: list[Crew], away: str) -> list[desired_size.Wanted]:
     """Return what each pool needs; the checks run in parallel."""
     hub, snapshot = now.hub, now.view.snapshot
-    folder = hub.place.repo.work_tree or hub.place.repo.common_dir
 
     def ask(pool: Pool) -> desired_size.Wanted:
         if not pool.is_explicit:
             return desired_size.Wanted(0)
-        is_trusted = f"agents/{pool.name}.pool.check" in now.trusted
-        return desired_size.wanted(pool, snapshot, folder, hub.runtime.now(), is_trusted=is_trusted, is_fresh=not away)
+        check = now.trusted.get(f"agents/{pool.name}.pool.check")
+        return desired_size.wanted(pool, snapshot, hub.checkout, hub.runtime.now(), check, is_fresh=not away)
 
     plain = {crew.pool.name: ask(crew.pool) for crew in crews if not crew.pool.check}  # only these use the snapshot
     with ThreadPoolExecutor(_AT_ONCE) as threads:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from bd.core.model import Snapshot
     from bd.core.pools import Pool
+    from bd.notify.command_pins import Asked
 
 CHECK_LIMIT_S = 30.0
 _SAID_LIMIT = 200
@@ -27,8 +28,8 @@ class Wanted(NamedTuple):
     error: str = ""
 
 
-def wanted(pool: Pool, snapshot: Snapshot, folder: str, now: datetime, *, is_trusted: bool, is_fresh: bool) -> Wanted:
-    """Return what a pool needs now. `is_fresh`: the snapshot was just fetched."""
+def wanted(pool: Pool, snapshot: Snapshot, folder: str, now: datetime, check: Asked | None, *, is_fresh: bool) -> Wanted:
+    """Return what a pool needs now. `check` is its check command, if trusted. `is_fresh`: the snapshot was just fetched."""
     if pool.size is not None:
         return Wanted(pool.size)
     if not pool.check:
@@ -37,15 +38,15 @@ def wanted(pool: Pool, snapshot: Snapshot, folder: str, now: datetime, *, is_tru
             if is_fresh
             else Wanted(None, "the hub can't be reached, or takes nothing from here")
         )
-    if not is_trusted:
+    if check is None:
         return Wanted(None, "its check is not trusted here; `bd trust` shows it")
-    return run_check(pool, folder)
+    return _run_check(pool, check, folder)
 
 
-def run_check(pool: Pool, folder: str) -> Wanted:
+def _run_check(pool: Pool, check: Asked, folder: str) -> Wanted:
     """Run a pool's check in a clone of the hub, under the pool's name."""
     names = {"BD_AGENT": pool.name, "BD_POOL": pool.name, "BD_CHECK_OF": pool.name}
-    ran = trusted_commands.run(pool.check, names, CHECK_LIMIT_S, folder=folder)
+    ran = trusted_commands.run(check.text, names, CHECK_LIMIT_S, folder=folder, files=check.files)
     why = ran.err[:_SAID_LIMIT]
     if ran.code is None:
         return Wanted(None, f"its check {why}")

@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from bd.core.errors import WrongState
 from bd.notify import trusted_commands
-from bd.pool.places import environment, filled
+from bd.notify.command_files import changed_in
+from bd.pool.placeholders import environment, filled
 from bd.schedule import agent_log
 from bd.schedule.invocation import KEPT_VARIABLES
 
@@ -72,16 +73,19 @@ PROVIDERS = {
 
 
 class Session:
-    """The session of one member. `places` are the values of {name}, {n}, {pool}, {hub}, {clone}.
+    """The session of one member. `places` are the values of its placeholders (placeholders.py).
 
-    `doubt` says why the last check could not tell whether it is there.
+    `home` is the folder of the hub's files, in which all commands but the member's own run; `files` are those pinned with
+    its commands. `doubt` says why the last check could not tell whether it is there.
     """
 
-    def __init__(self, quarters: Quarters, pool: Pool, name: str, places: Mapping[str, str]) -> None:
-        self._quarters, self._pool, self.name = quarters, pool, name
+    def __init__(
+        self, quarters: Quarters, pool: Pool, name: str, places: Mapping[str, str], home: str, files: Mapping[str, str]
+    ) -> None:
+        self._quarters, self._pool, self.name, self._home, self._files = quarters, pool, name, home, files
         self._runtime = quarters.runtime
-        self._places = {**places, "session": f"bd-{places['hub']}-{name}"}
-        self._variables = environment(self._places)
+        self._places = places
+        self._variables = environment(places)
         self.doubt = ""
 
     @property
@@ -114,8 +118,15 @@ class Session:
         if self.is_alive():
             raise WrongState(f"it may be there: {self.doubt}" if self.doubt else "it is there already")
 
+    def changed_file(self) -> str:
+        """Return a file in its clone that has changed since it was pinned; empty if there is none."""
+        return changed_in([self.clone], self._files)
+
     def start(self) -> None:
-        """Start it in its clone. Raises WrongState if its provider can't."""
+        """Start it in its clone. Raises WrongState if its provider can't, or if a pinned file has changed."""
+        changed = self.changed_file()
+        if changed:
+            raise WrongState(f"{changed} is not the file that was trusted; `bd trust` shows it")
         self._forget("drain", "exit", "pid")
         provider = self._provider
         if provider is None:
@@ -263,8 +274,9 @@ class Session:
         self._quarters.forget(*(os.path.join("members", f"{self.name}.{kind}") for kind in kinds))
 
     def _run(self, text: str, **more: str) -> trusted_commands.Ran:
-        """Run one of a provider's commands; `more` are the values of further places."""
-        return trusted_commands.run(filled(text), {**self._environment, **environment(more)}, COMMAND_LIMIT_S)
+        """Run one of a provider's commands; `more` are the values of further placeholders."""
+        variables = {**self._environment, **environment(more)}
+        return trusted_commands.run(filled(text), variables, COMMAND_LIMIT_S, folder=self._home, files=self._files)
 
 
 def _words(ran: trusted_commands.Ran) -> str:

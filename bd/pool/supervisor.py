@@ -6,6 +6,7 @@ should be; session.py runs a process.
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import socket
@@ -17,6 +18,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from bd.core import times
 from bd.core.errors import BdError, WrongState
 from bd.core.ids import hub_name
+from bd.core.json_shapes import fits, json_value
 from bd.operations.base import asked
 from bd.operations.heartbeat import Reassign
 from bd.operations.pools import Retire
@@ -24,6 +26,7 @@ from bd.operations.switches import SetDuty
 from bd.policy.capacity import duty_of, held_by
 from bd.policy.liveness import last_commit_of
 from bd.policy.scaling import Member, Memory
+from bd.pool.placeholders import values_of
 from bd.pool.session import Session
 from bd.schedule import agent_log
 from bd.setup.hub import join_hub
@@ -34,6 +37,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from bd.core.pools import Pool
+    from bd.notify.command_pins import Asked
     from bd.operations.base import Operation
     from bd.policy.scaling import Plan
     from bd.pool.state import Quarters
@@ -45,13 +49,13 @@ _AT_ONCE = 8
 
 
 class Round(NamedTuple):
-    """The input of one round of the controller: the hub as observed, and the names of the commands trusted here."""
+    """The input of one round of the controller: the hub as observed, and the commands trusted here by name."""
 
     hub: Clone
     view: View
     quarters: Quarters
     by: str
-    trusted: frozenset[str]
+    trusted: Mapping[str, Asked]
     tell: Callable[[dict[str, Any]], None]
 
     def asked(self, **extra: Any) -> dict[str, Any]:
@@ -124,23 +128,17 @@ class Crew:
         self._round.quarters.write(os.path.join("members", f"{name}.json"), dict(note))
 
     def _session(self, name: str, how: Mapping[str, str]) -> Session:
-        number = name.rpartition("-")[2]
         hub = self._round.hub
         # its own clone; this one if the hub has no remote
         clone = self._round.quarters.path("clones", name) if hub.place.url else hub.place.repo.work_tree or os.getcwd()
-        places = {
-            "n": number if number.isdigit() else "1",
-            "pool": self.pool.name,
-            "hub": hub_name(self._round.view.snapshot.config().get("prefix")),
-            "clone": clone,
-        }
+        places = values_of(name, self.pool.name, hub_name(self._round.view.snapshot.config().get("prefix")), clone)
         pool = self.pool._replace(
             provider=how.get("provider", "child"),
             alive=how.get("alive", ""),
             stop=how.get("stop", ""),
             nudge=how.get("nudge", ""),
         )
-        return Session(self._round.quarters, pool, name, {"name": name, **places})
+        return Session(self._round.quarters, pool, name, places, hub.checkout, _pinned_files(how))
 
     # --- carrying out a plan ---
 
@@ -169,14 +167,22 @@ class Crew:
         if not self.pool.start:
             return "it has no start command"
         asked = (key for key in ("start", "alive", "stop", "nudge") if getattr(self.pool, key))
-        strange = [key for key in asked if f"agents/{self.pool.name}.pool.{key}" not in self._round.trusted]
+        strange = [key for key in asked if self._trusted(key) is None]
         return f"its {strange[0]} is not trusted here; `bd trust`" if strange else ""
+
+    def _trusted(self, key: str) -> Asked | None:
+        """Return a command of the pool if it is trusted here."""
+        return self._round.trusted.get(f"agents/{self.pool.name}.pool.{key}")
 
     def _start(self, name: str) -> None:
         how = {key: getattr(self.pool, key) for key in ("provider", "alive", "stop", "nudge")}
+        commands = filter(None, map(self._trusted, ("start", "alive", "stop", "nudge")))
+        how["files"] = json.dumps({path: digest for one in commands for path, digest in one.files.items()})
         session = self._session(name, how)
         session.refuse_second()
         self._make_clone(session.clone)
+        if session.changed_file():  # its clone may be older than the latest pin
+            self._bring_along(session.clone)
         if duty_of(name, self._round.view.snapshot) == "draining":  # of its predecessor, which ended when asked to
             self._round.publish(SetDuty(**self._round.asked(agent=name, duty="available")))
         started = times.time_text(self._runtime.now())
@@ -200,6 +206,11 @@ class Crew:
         url = near if os.path.exists(near) else hub.place.url
         join_hub(url, f"{folder}.new", hub.branch_name, hub.open_clone).hub.close()
         os.rename(f"{folder}.new", folder)
+
+    def _bring_along(self, folder: str) -> None:
+        """Update the files in a member's clone to the hub's current ones."""
+        with closing(self._round.hub.open_clone(locate(folder))) as own:
+            own.writing().run(None)
 
     def _drain(self, name: str, why: str) -> None:
         """Stop new claims through its capacity, then ask it to end. An offline member gets no work anyway."""
@@ -259,6 +270,15 @@ class Crew:
         self._has_failed = is_failure
         fails = int(self.note.get("fails") or 0) + 1 if is_failure else 0
         self.note.update({"fails": fails, "failed_s": self._runtime.now().timestamp() if is_failure else None})
+
+
+def _pinned_files(how: Mapping[str, str]) -> dict[str, str]:
+    """Return the files that were pinned with the commands of a session; notes of bd 0.9 have none."""
+    try:
+        found = json_value(how.get("files") or "{}")
+    except ValueError:
+        return {}
+    return found if fits(found, {...: str}) else {}
 
 
 def _is_its(claim: Mapping[str, Any], name: str) -> bool:

@@ -28,7 +28,7 @@ from bd.store.local.last_fetch import LastFetch
 from bd.store.snapshot import CachedSnapshot
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Mapping, Sequence
     from datetime import datetime
     from typing import Any
 
@@ -119,6 +119,11 @@ class Replica:
         return self.local.journal
 
     # --- where things are ---
+
+    @property
+    def checkout(self) -> str:
+        """The folder of this clone's files; git's own where it has none."""
+        return self.repo.work_tree or self.repo.common_dir
 
     @property
     def branch(self) -> str:
@@ -282,6 +287,11 @@ class Replica:
     def plain_files(self, commit: str, *paths: str) -> dict[str, str]:
         """The files of a commit, or those below these paths, by their blobs' names; links and submodules are none."""
         return {one.path: one.oid for one in self.repo.diff(None, commit, *paths) if one.is_file and one.oid}
+
+    def top_level(self, commit: str, *, without: Collection[str]) -> list[str]:
+        """What lies in the root of a commit, without these names."""
+        names = self.repo.objects.tree_of(commit).names()
+        return [name for name in (os.fsdecode(one) for one in names) if name not in without]
 
     def _parse_progress(self, done: int, of: int) -> None:
         if self.on_progress and of > 500:

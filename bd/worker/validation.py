@@ -210,6 +210,8 @@ def _run(hub: Clone, key: str, rule: Any, bead: Bead, folder: str | None, starte
         COMMAND_LIMIT_S,
         stdin=json.dumps(shown, ensure_ascii=False) + "\n",
         folder=folder,
+        files=command.files,
+        hub_folder=hub.checkout,
         started=started,
     )
 

@@ -213,6 +213,24 @@ def test_a_prefix_that_changes_later_is_no_part_of_a_trusted_command(host: Host,
     assert (text_of(str(said)), owned.exists()) == ("start for hub\n", False)
 
 
+def test_a_script_that_changes_is_not_started_before_somebody_has_looked_at_it(host: Host, hub: Path, tmp_path: Path) -> None:
+    """A member's clone brings its files along by itself; and one that is older than what was trusted since is brought along."""
+    said = tmp_path / "said"
+    plant(hub, {"bot.sh": f"echo 1 >> {said}\n"})
+    host.pool(max=1, start="sh bot.sh {clone}", size=1, cooldown_up="0s")
+    assert host.round() == [("started", "worker")]
+    host.until_ended("worker")
+    plant(hub, {"bot.sh": f"echo 2 >> {said}\n"})
+    assert ("ended", "worker") in host.round()
+    assert "not trusted here" in host.status["last_error"]
+    host.clone.here("trust", "--yes")
+    (tmp_path / "clock").write_text("400")
+    told = host.clone.bd("pool", "run", "--once", "--json", env={"BD_TEST_AHEAD": str(tmp_path / "clock")}).json
+    assert ("started", "worker") in [(one["event"], one.get("member", "")) for one in told]
+    host.until_ended("worker")
+    assert text_of(str(said)) == "1\n2\n"
+
+
 def test_a_size_somebody_asked_for_goes_before_the_check(host: Host) -> None:
     host.pool(max=3, start=WAITS, check="echo 0", cooldown_down="0s")
     host.clone.here("pool", "scale", "worker", "1")

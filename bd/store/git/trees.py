@@ -47,6 +47,10 @@ class Tree:
             return None
         return self._read(start)[1]
 
+    def names(self) -> list[bytes]:
+        """The names of all entries, in their order."""
+        return [self._read(start)[0] for start in self._starts]
+
     def _read(self, start: int) -> tuple[bytes, TreeEntry]:
         blank, end = self.raw.index(b" ", start), self.raw.index(0, start)
         return self.raw[blank + 1 : end], TreeEntry(self.raw[start:blank], self.raw[end + 1 : end + 1 + self._oid_size])

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bd.core.errors import WrongState
-from bd.pool.places import PLACES, WORDS, environment, filled
+from bd.pool.placeholders import PLACES, WORDS, environment, filled
 
 VALUES = {
     "name": "worker-1",

@@ -1,12 +1,13 @@
-"""Places in a pool's commands: `{name}`, `{clone}` and so on stand for variables of the command's environment.
+"""Placeholders in a pool's commands: `{name}`, `{clone}` and so on become references to environment variables.
 
-No value ever becomes part of a command's text: what the shell reads is what was looked at and pinned. Belongs here: the
-places and their variables. Does not belong here: running commands (session.py).
+No value becomes part of a command's text, so the shell parses exactly what was reviewed and pinned. Belongs here: the
+placeholders and their variables. Does not belong here: running commands (session.py).
 """
 
 from __future__ import annotations
 
 import re
+import shlex
 from typing import TYPE_CHECKING
 
 from bd.core.errors import WrongState
@@ -15,12 +16,12 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 VARIABLE = "BD_PLACE_"
-# Places whose values are words without blanks or signs that a shell knows: also without quotes they are one word.
+# Placeholders whose values have no blanks and no characters that a shell treats specially: they need no quotes.
 WORDS = ("name", "n", "pool", "hub", "session")
 PLACES = (*WORDS, "clone", "command", "words")
 _WORD = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
 _PLACE = rf"\$?\{{(?P<place>{'|'.join(PLACES)})\}}"
-# What counts outside of quotes, and inside of each kind: quotes, substitutions, places; what is escaped or a comment does not.
+# The tokens outside of quotes and inside of each kind: quotes, substitutions, placeholders. Escapes and comments are skipped.
 _SCANNERS = {
     "": re.compile(rf"\\.|(?<![^\s;&|()])\#[^\n]*|{_PLACE}|(?P<turn>['\"]|\$?\(|\))", re.DOTALL),
     '"': re.compile(rf"\\.|{_PLACE}|(?P<turn>\"|\$\()", re.DOTALL),
@@ -29,8 +30,15 @@ _SCANNERS = {
 _REFERENCES = {"": '"${%s}"', '"': "${%s}", "'": "'\"${%s}\"'"}
 
 
+def values_of(name: str, pool: str, hub: str, clone: str) -> dict[str, str]:
+    """Return the values of a member's placeholders."""
+    number = name.rpartition("-")[2]
+    named = {"name": name, "n": number if number.isdigit() else "1", "pool": pool, "hub": hub, "clone": clone}
+    return {**named, "session": f"bd-{hub}-{name}"}
+
+
 def filled(text: str) -> str:
-    """A command of the shell with each place as a reference to its variable. `${name}` is a variable of the command's own.
+    """Return a shell command with a reference to a variable for each placeholder. `${name}` is left as the command's own variable.
 
     `bot.sh {clone} '{name}'` becomes `bot.sh "${BD_PLACE_CLONE}" ''"${BD_PLACE_NAME}"''`.
     """
@@ -51,15 +59,22 @@ def filled(text: str) -> str:
 
 
 def _turn(inside: list[str], sign: str) -> None:
-    """Go into a quote or a substitution, or out of it."""
+    """Enter or leave a quote or a substitution."""
     if sign == inside[-1] or (sign == ")" and len(inside) > 1):
         inside.pop()
     elif sign != ")":
         inside.append("" if sign.endswith("(") else sign)
 
 
+def shown(text: str, values: Mapping[str, str]) -> str:
+    """Return a command with the values of its placeholders, each as one word of the shell. It is for people, never to be run."""
+    return re.sub(
+        _PLACE, lambda found: found[0] if found[0][0] == "$" else shlex.quote(values.get(found["place"], found[0])), text
+    )
+
+
 def environment(values: Mapping[str, str]) -> dict[str, str]:
-    """The variables of places. Raises WrongState for a value that no word can be: it is from a hub, whatever was checked there."""
+    """Return the variables of placeholders. Raises WrongState for a value with characters that a shell treats specially."""
     for place in WORDS:
         if place in values and not _WORD.fullmatch(values[place]):
             raise WrongState(f"{values[place]!r} can't stand for {{{place}}}")
