@@ -10,10 +10,11 @@ if TYPE_CHECKING:
     from bd.core.model import Change, Snapshot
 
 
-def with_spent(change: Change, snapshot: Snapshot) -> Change:
-    """Return the change with the keys of the beads that it deletes kept in the hub's configuration."""
+def with_spent(change: Change, snapshot: Snapshot, start: str = "") -> Change:
+    """Return the change with the keys of the beads that it deletes kept in the hub's configuration: those with this start."""
     gone = (snapshot.bead(bead_id) for bead_id, bead in change.beads.items() if bead is None)
-    spent = {bead.get("idempotency_key"): bead.id for bead in gone if bead is not None and bead.get("idempotency_key")}
+    keys = {str(bead.get("idempotency_key") or ""): bead.id for bead in gone if bead is not None}
+    spent = {key: bead_id for key, bead_id in keys.items() if key and key.startswith(start)}
     if not spent:
         return change
     config = change.records.get(CONFIG_PATH) or snapshot.config()

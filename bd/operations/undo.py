@@ -8,8 +8,10 @@ from bd.core.errors import StaleToken, WrongState
 from bd.core.model import Bead, Change
 from bd.operations.base import Operation, register, subject
 from bd.operations.capacity_file import with_capacity
+from bd.operations.idempotency import with_spent
 from bd.policy import lifecycle
 from bd.policy.eligibility import refuse_overlap
+from bd.policy.triggers import EVENT_KEYS
 
 if TYPE_CHECKING:
     from typing import Any, ClassVar
@@ -52,7 +54,8 @@ class Undo(Operation):
         words = subject("undo", touched, self.by)
         change = Change(beads, words, moves=moves, touched=touched, result={"undone": self.args["words"]})
         refuse_overlap(change, snapshot)
-        return with_capacity(change, snapshot, names, context.now)
+        # An event does not come again because its beads were undone; a plan may be applied again with the same key.
+        return with_capacity(with_spent(change, snapshot, EVENT_KEYS), snapshot, names, context.now)
 
     def _refuse_anothers(self, tip: Bead, snapshot: Snapshot) -> None:
         """Refuse to change a claim without its token: such a claim is ended by its holder, not undone."""

@@ -32,6 +32,8 @@ _KEY_LIMIT = 500
 _OWN_FOLDERS = (".beads", BEADS_DIR.rstrip("/"), CAPACITY_DIR.rstrip("/"))
 _BOARDS = ("BOARD.md", "board.html")
 _WILD = re.compile(r"[*?\[]")
+# The start of every idempotency key of an event.
+EVENT_KEYS = "trigger/"
 FORGES = ("github", "gitea", "gitlab")
 _ONCE = ("opened", "open")
 # What an event of GitHub, Gitea or Forgejo is about where that is not called as the event is: the key in its body, and the one
@@ -128,7 +130,7 @@ def _is_part(part: str, pattern: str) -> bool:
 def own_results(snapshot: Snapshot) -> tuple[str, ...]:
     """The beginnings of the paths that `file:` triggers fill themselves: the board, and the outputs of beads that they made."""
     names = [trigger["name"] for trigger in triggers_of(snapshot) if str(trigger["on"]).strip().startswith("file:")]
-    marks = tuple(f"trigger/{name}/" for name in names)
+    marks = tuple(f"{EVENT_KEYS}{name}/" for name in names)
     made = {bead.id for bead in snapshot.every() if str(bead.get("idempotency_key")).startswith(marks)} if marks else set()
     boards = {*_BOARDS, str(snapshot.config().get("board_path") or _BOARDS[0])}
     return (*sorted(boards), *(f"{ARTIFACTS_DIR}{bead_id}/" for bead_id in sorted(made)))
@@ -147,7 +149,7 @@ def triggers_of(snapshot: Snapshot) -> list[Mapping[str, Any]]:
 
 def key_of(trigger: Mapping[str, Any], event_key: str) -> str:
     """Return the idempotency key of what a trigger makes from one event."""
-    return f"trigger/{trigger['name']}/{event_key}"
+    return f"{EVENT_KEYS}{trigger['name']}/{event_key}"
 
 
 def spent_keys(snapshot: Snapshot) -> set[str]:

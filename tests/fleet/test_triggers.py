@@ -98,6 +98,20 @@ def test_an_event_whose_beads_were_deleted_makes_nothing_again(clones: tuple[Clo
     assert all_beads(hub) == []
 
 
+def test_an_event_whose_beads_were_undone_makes_nothing_again(clones: tuple[Clone, Clone], hub: Path, tmp_path: Path) -> None:
+    alice, bob = clones
+    alice.here("trigger", "fire", "review", str(tmp_path / "event.json"))
+    alice.here("undo")
+    assert all_beads(hub) == []
+    assert "Made before" in bob.here("trigger", "fire", "review", str(tmp_path / "event.json")).out
+    assert all_beads(hub) == []
+    (tmp_path / "own.yaml").write_text("title: Mine\nidempotency_key: mine\n")
+    for _ in range(2):
+        alice.here("plan", "apply", str(tmp_path / "own.yaml"))
+        assert [bead.title for bead in all_beads(hub)] == ["Mine"]
+        alice.here("undo")
+
+
 @pytest.mark.parametrize("step", ["push", "pushed"])
 def test_killed_at_a_step(clones: tuple[Clone, Clone], hub: Path, tmp_path: Path, step: str) -> None:
     alice, bob = clones
