@@ -127,11 +127,16 @@ class Crew:
     def _keep_note(self, name: str, note: Mapping[str, Any]) -> None:
         self._round.quarters.write(os.path.join("members", f"{name}.json"), dict(note))
 
+    @property
+    def _prefix(self) -> str:
+        return hub_name(self._round.view.snapshot.config().get("prefix"))
+
     def _session(self, name: str, how: Mapping[str, str]) -> Session:
         hub = self._round.hub
         # its own clone; this one if the hub has no remote
         clone = self._round.quarters.path("clones", name) if hub.place.url else hub.place.repo.work_tree or os.getcwd()
-        places = values_of(name, self.pool.name, hub_name(self._round.view.snapshot.config().get("prefix")), clone)
+        # a running session keeps its name even if the hub's prefix changes
+        places = values_of(name, self.pool.name, hub_name(how.get("hub") or self._prefix), clone)
         pool = self.pool._replace(
             provider=how.get("provider", "child"),
             alive=how.get("alive", ""),
@@ -175,7 +180,7 @@ class Crew:
         return self._round.trusted.get(f"agents/{self.pool.name}.pool.{key}")
 
     def _start(self, name: str) -> None:
-        how = {key: getattr(self.pool, key) for key in ("provider", "alive", "stop", "nudge")}
+        how = {"hub": self._prefix, **{key: getattr(self.pool, key) for key in ("provider", "alive", "stop", "nudge")}}
         commands = filter(None, map(self._trusted, ("start", "alive", "stop", "nudge")))
         how["files"] = json.dumps({path: digest for one in commands for path, digest in one.files.items()})
         session = self._session(name, how)

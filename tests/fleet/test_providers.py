@@ -166,7 +166,7 @@ def _missing() -> object:
 
 def test_members_by_commands_of_the_pools_own(host: Host, tmp_path: Path) -> None:
     """`start` returns at once; `alive` says by its exit code whether it is there; `stop` and `nudge` are told where to look."""
-    lock = f"{tmp_path}/{{pool}}-{{n}}"
+    lock = f"{tmp_path}/{{session}}"
     deaf = f"echo $$ > {lock}.pid; echo {{session}} in {{clone}} of {{hub}} > {lock}.said; while [ -e {lock}.go ]; do sleep 0.05; done"
     host.pool(
         max=2,
@@ -179,12 +179,13 @@ def test_members_by_commands_of_the_pools_own(host: Host, tmp_path: Path) -> Non
         cooldown_down="0s",
     )
     assert host.round() == [("started", "worker-1")]
-    until(lambda: text_of(f"{tmp_path}/worker-1.said") != "")
+    until(lambda: text_of(f"{tmp_path}/bd-hub-worker-1.said") != "")
     clone = host.quarters.path("clones", "worker-1")
-    assert text_of(f"{tmp_path}/worker-1.said").strip() == f"bd-hub-worker-1 in {clone} of hub"
-    assert host.round() == [], "it is found again, and nobody started beside it"
+    assert text_of(f"{tmp_path}/bd-hub-worker-1.said").strip() == f"bd-hub-worker-1 in {clone} of hub"
+    host.clone.here("config", "set", "prefix", "other")
+    assert host.round() == [], "it is found again under the name that it began with, and nobody started beside it"
     host.clone.here("pool", "scale", "worker", "0")
     assert host.round() == [("draining", "worker-1")]
-    assert text_of(f"{tmp_path}/worker-1.nudge") == "nudged worker-1\n"
+    assert text_of(f"{tmp_path}/bd-hub-worker-1.nudge") == "nudged worker-1\n"
     assert host.round() == [("killed", "worker-1"), ("ended", "worker-1")]
-    assert not is_alive(int(text_of(f"{tmp_path}/worker-1.pid")))
+    assert not is_alive(int(text_of(f"{tmp_path}/bd-hub-worker-1.pid")))
