@@ -12,6 +12,7 @@ import pytest
 from bd.notify.command_pins import asked_for, is_trusted, pinned
 from bd.store.hub_location import locate
 from tests.hostile.planting import GOOD, READS, harmless, plant
+from tests.running import BD
 from tests.runtime import open_clone
 from tests.truth import git
 
@@ -106,6 +107,15 @@ def test_trust_shows_what_it_pins_and_breaks_when_it_changes(alice: Clone, hub: 
     alice.here("trust", "--revoke")
     assert not any(entry["trusted"] for entry in alice.here("trust", "--json").json)
     assert not (tmp_path / "owned").exists()
+
+
+def test_an_agent_at_work_pins_nothing(alice: Clone) -> None:
+    """It reads what the hub's beads say, and may be talked into anything."""
+    child = alice.bd("work", "--agent", "eve", "--once", "--max-tasks", "1", "--", *BD, "trust", "--yes", check=False)
+    assert "an agent can't decide" in child.out + child.err
+    assert not any(entry["trusted"] for entry in alice.here("trust", "--json").json)
+    alice.here("trust", "--yes")
+    assert all(entry["trusted"] for entry in alice.here("trust", "--json").json)
 
 
 def test_a_pin_is_the_clones_own(alice: Clone, clone: Callable[[str], Clone], hub: Path) -> None:

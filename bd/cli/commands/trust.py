@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from typing import TYPE_CHECKING
 
 from bd.cli.output import escaped
 from bd.cli.questions import is_confirmed
 from bd.cli.spec import Command, Flag
+from bd.core.errors import Refused
 from bd.notify.command_pins import asked_for, changes, pin, pinned, revoke
 from bd.pool.preview import preview
 
@@ -47,6 +49,7 @@ def run(app: App, yes: bool, forget: bool) -> None:
     if new and not forget and not yes and sys.stdin.isatty():
         yes = is_confirmed(f"Trust {len(new)} commands as shown?")
     if yes and asked:
+        _refuse_child()
         pin(app.hub, asked)
         why = {one.name: [] for one in asked}
     if app.out.is_json:
@@ -56,6 +59,13 @@ def run(app: App, yes: bool, forget: bool) -> None:
     elif new:
         number = "1 command is" if len(new) == 1 else f"{len(new)} commands are"
         app.out.note(f"{number} not trusted; `bd trust --yes` pins what is shown")
+
+
+def _refuse_child() -> None:
+    """Refuse to pin inside a command of `bd work`, whose agent reads texts from the hub. Raises Refused."""
+    if os.environ.get("BD_BEAD_FILE"):
+        hint = "look at what `bd trust` shows in a terminal of your own, and pin it there"
+        raise Refused("an agent can't decide what this machine may run for the hub", hint=hint)
 
 
 def _show(app: App, one: Asked, why: list[str], *, is_known: bool) -> None:
