@@ -205,8 +205,8 @@ class App:
         if self.flags.at:
             return fleet_state.View(self.snapshot(), self.settings(), {}, self.now)
         if required:
-            return fleet_state.look(self.hub, fetch=fetch)
-        view, away = fleet_state.look_if_possible(self.hub, fetch=fetch)
+            return fleet_state.look(self.hub, self.identity.by, fetch=fetch)
+        view, away = fleet_state.look_if_possible(self.hub, self.identity.by, fetch=fetch)
         if away:
             self.out.note(f"warning: {away}; answering from what this clone has")
         return view

@@ -2,9 +2,10 @@
 
 This module judges observations; worker/fleet_state.py makes them, and operations/heartbeat.py frees stalled beads.
 
-An age is the larger of two lower bounds, so that neither a wrong clock nor an absent observer can steal a claim: how long this
-observer has seen the same heartbeat, on its own clock; and the age of the stamp, less the largest difference between two clocks
-of a fleet.
+Heartbeats are judged by observation alone: for how long this observer has seen the same one, on its own boot-time clock. So
+neither a wrong clock, nor one that is set while a worker runs, takes a claim from a live holder. The age of a claim without
+heartbeats is the larger of two lower bounds: that observation; and the age of its stamp, less the largest difference
+between two clocks of a fleet. The stamp counts only if both clocks can be believed (clocks.py).
 """
 
 from __future__ import annotations
@@ -37,12 +38,13 @@ class Sight(NamedTuple):
     """An observer's knowledge of one claim: its heartbeat, the heartbeat's age, and for how long nothing has changed.
 
     `beat` is None if the claim sends none, or the observer can't see it; `same_s` is the time between the first and the last
-    successful fetch that showed the same state.
+    successful fetch that showed the same state. `trusts_stamps`: the clocks of observer and holder agree.
     """
 
     beat: str | None = None
     beat_age_s: float | None = None
     same_s: float = 0.0
+    trusts_stamps: bool = True
 
 
 class Stall(NamedTuple):
@@ -70,6 +72,16 @@ class Silence(NamedTuple):
     stamp_age_s: float
     limit_s: float
     since: str
+
+    @property
+    def seems_over(self) -> bool:
+        """Whether it has stalled by its stamp alone, if the clocks of observer and holder are right."""
+        return self.stamp_age_s - SKEW_S > self.limit_s
+
+    @property
+    def rest_s(self) -> float | None:
+        """For how many more seconds a claim that is overdue by its stamp must be watched; None if it is not overdue."""
+        return self.limit_s - self.age_s if self.stamp_age_s > self.limit_s >= self.age_s else None
 
 
 def sign_of(claim: Mapping[str, Any], beat: str | None) -> str:
@@ -103,14 +115,13 @@ def silence_of(bead: Bead, claim: Mapping[str, Any], sight: Sight, now: datetime
     stamp_age_s = _age_s(since, now)
     why = "never_started" if not claim.get("started_at") else "silent" if claim.get("heartbeat_by") else "overdue"
     limit_s = stall_time_s(claim, expected_s, settings)
-    doubt_s = SKEW_S + (_CUT_S if sight.beat is None else 0.0)
+    sure_s = stamp_age_s - SKEW_S - _CUT_S if sight.trusts_stamps and sight.beat is None else 0.0
     if sight.beat is not None:
-        # A heartbeat of unknown time gives no bound: only observations count.
         stamp_age_s = min(stamp_age_s, max(0.0, sight.beat_age_s)) if sight.beat_age_s is not None else 0.0
     elif beats_by_ref(claim) and claim.get("started_at"):
         # Its heartbeats should be there but can't be seen: only commits count.
         why, limit_s = "overdue", settings.stall_factor * expected_s
-    return Silence(why, max(sight.same_s, stamp_age_s - doubt_s), stamp_age_s, limit_s, since)
+    return Silence(why, max(sight.same_s, sure_s), stamp_age_s, limit_s, since)
 
 
 def stall_of(bead: Bead, claim: Mapping[str, Any], sight: Sight, now: datetime, settings: Settings) -> Stall | None:
@@ -173,12 +184,13 @@ def _times(settings: Settings) -> str:
 
 
 def overdue_claims(snapshot: Snapshot, now: datetime, settings: Settings) -> Iterator[Bead]:
-    """Yield the claimed beads that may have stalled, judging by their commits' stamps alone: fetch to find out."""
+    """Yield the claimed beads that may have stalled: by their commits' stamps silent for too long, or from the future."""
     for bead in snapshot.claimed():
         claim = bead.get("claim")
-        if claim and _age_s(last_commit_of(claim), now) > stall_time_s(
-            claim, settings.expected_s(bead.type, bead.get("expected")), settings
-        ):
+        if not claim:
+            continue
+        limit_s = stall_time_s(claim, settings.expected_s(bead.type, bead.get("expected")), settings)
+        if _age_s(last_commit_of(claim), now) > limit_s or is_ahead(last_commit_of(claim), now):
             yield bead
 
 

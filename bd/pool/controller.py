@@ -67,7 +67,7 @@ class Controller:
         hub = self._open_hub()
         try:
             held_back = _held_back(hub)
-            view, away = look_if_possible(hub)
+            view, away = look_if_possible(hub, self._by)
             away = away or held_back
             trusted = {one.name: one for one in command_pins.trusted(hub, view.snapshot)}
             now = Round(hub, view, self._quarters, self._by, trusted, self._tell)

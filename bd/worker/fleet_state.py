@@ -1,35 +1,50 @@
-"""Observing the fleet: heartbeats are listed first, then the branch is fetched, so that the branch is never the older one."""
+"""Observing the fleet: heartbeats are listed first, then the branch is fetched, so that the branch is never the older one.
+
+An observer has a name, `by`: its own commits do not confirm its clock.
+"""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
 from bd.core.errors import RemoteUnreachable
-from bd.policy import liveness
+from bd.core.times import instant_of, timedelta
+from bd.policy import clocks, liveness
+from bd.policy.clocks import Clocks, Stamp
 from bd.policy.liveness import Sight
+from bd.report.stamps import commit_stamps
 from bd.store.heartbeat.objects import beat_age_s
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
     from datetime import datetime
+    from typing import Any
 
+    from bd.core.model import Bead
     from bd.core.settings import Settings
-    from bd.policy.liveness import Stall
+    from bd.policy.liveness import Silence, Stall
     from bd.store import CachedSnapshot, Clone
 
 # A listing costs the remote something: this clone makes none more often than this by itself.
 LOOK_EVERY_S = 10.0
 
 
+# The consequence if this machine's clock is not confirmed.
+ALONE = "claims are judged only by what this clone has seen itself"
+
+
 class View(NamedTuple):
     """The result of one observation: the hub, the settings in force, and what was seen of each claim, by token.
 
-    `at` is when it was made. An observation of the past has no heartbeats from side refs.
+    `at` is when it was made. An observation of the past has no heartbeats from side refs. `clock_words` says why this machine's
+    clock is not trusted, if that makes a difference; the hub's `on_note` has been told.
     """
 
     snapshot: CachedSnapshot
     settings: Settings
     sights: dict[str, Sight]
     at: datetime
+    clock_words: str = ""
 
     @property
     def stalls(self) -> list[Stall]:
@@ -40,27 +55,32 @@ class View(NamedTuple):
         """The stalled claims. Beads in progress without a claim are left to people."""
         return [stall for stall in self.stalls if stall.token]
 
-    def rest_s(self) -> float | None:
-        """Return after how many seconds the next claim, overdue by its stamp, would count as stalled; None if there is none."""
-        rests = []
+    def silences(self) -> Iterator[tuple[Bead, Silence]]:
+        """Yield each bead with an exclusive claim, and for how long that has been silent."""
         for bead in self.snapshot.claimed():
             claim = bead.get("claim")
             if claim:
-                silence = liveness.silence_of(bead, claim, self.sights.get(claim["token"], Sight()), self.at, self.settings)
-                if silence.stamp_age_s > silence.limit_s >= silence.age_s:
-                    rests.append(silence.limit_s - silence.age_s)
-        return min(rests, default=None)
+                sight = self.sights.get(claim["token"], Sight())
+                yield bead, liveness.silence_of(bead, claim, sight, self.at, self.settings)
+
+    def watched(self) -> list[tuple[Bead, Silence]]:
+        """Return the claims that are overdue by their stamps, but not yet by this clone's own observations."""
+        return [(bead, silence) for bead, silence in self.silences() if silence.rest_s is not None]
+
+    def rest_s(self) -> float | None:
+        """Return after how many seconds the next claim, overdue by its stamp, would count as stalled; None if there is none."""
+        return min((silence.rest_s for _, silence in self.watched() if silence.rest_s is not None), default=None)
 
 
-def look_if_possible(hub: Clone, *, fetch: bool = True) -> tuple[View, str]:
+def look_if_possible(hub: Clone, by: str, *, fetch: bool = True) -> tuple[View, str]:
     """Observe the hub; if the remote is unreachable, use what this clone last knew, and return the reason."""
     try:
-        return look(hub, fetch=fetch), ""
+        return look(hub, by, fetch=fetch), ""
     except RemoteUnreachable as error:
-        return look(hub, fetch=False), error.message
+        return look(hub, by, fetch=False), error.message
 
 
-def look(hub: Clone, *, fetch: bool = True) -> View:
+def look(hub: Clone, by: str, *, fetch: bool = True) -> View:
     """Fetch heartbeats and the hub. Without `fetch`: use what this clone last knew.
 
     Raises RemoteUnreachable; then nothing was observed, and no silence is counted.
@@ -77,5 +97,32 @@ def look(hub: Clone, *, fetch: bool = True) -> View:
     for token, claim in claims.items():
         beat = beats.get(token)
         age_s = beat_age_s(beat, now, float(claim.get("heartbeat_interval_s") or 30)) if beat else None
-        sights[token] = Sight(beat, age_s, same_s.get(token, 0.0))
-    return View(snapshot, hub.settings(snapshot), sights, now)
+        sights[token] = Sight(beat, age_s, same_s.get(token, 0.0), trusts_stamps=False)
+    seen = View(snapshot, hub.settings(snapshot), sights, now)
+    if not seen.watched() and not any(liveness.is_ahead(liveness.last_commit_of(claim), now) for claim in claims.values()):
+        return seen  # the stamps add nothing to the observations
+    found = _clocks(hub, by.split(":", 1)[-1], seen, claims)
+    words = found.words()
+    if words and hub.on_note:
+        hub.on_note(f"warning: {words}; {ALONE}")
+    trusted = {token: sight._replace(trusts_stamps=_may_trust(claims[token], found)) for token, sight in sights.items()}
+    return seen._replace(sights=trusted, clock_words=words)
+
+
+def _may_trust(claim: Mapping[str, Any], found: Clocks) -> bool:
+    """Return whether a claim's stamps count: a holder that sends heartbeats on the branch is judged by observing these alone."""
+    return claim.get("heartbeat_by") != "branch" and found.trusts(str(claim.get("agent", "")))
+
+
+def _clocks(hub: Clone, me: str, seen: View, claims: Mapping[str, Mapping[str, Any]]) -> Clocks:
+    """Judge the clocks by the stamps of others."""
+    if not hub.remote_name:  # all of them are this machine's own
+        return Clocks(seen.at, is_confirmed=True)
+    stamps = list(commit_stamps(hub.repo, seen.snapshot.commit))
+    for token, sight in seen.sights.items():
+        if sight.beat_age_s is not None:
+            stamps.append(Stamp(str(claims[token].get("agent", "")), seen.at - timedelta(seconds=sight.beat_age_s)))
+    for name, record in seen.snapshot.heard.items():
+        if record.get("last_heartbeat"):
+            stamps.append(Stamp(name, instant_of(record["last_heartbeat"])))
+    return clocks.judged(stamps, me, seen.at)

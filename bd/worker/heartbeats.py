@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from bd.core import times
+from bd.core.times import timedelta
 from bd.operations.base import asked
 from bd.operations.capacity_file import capacity_of
 from bd.operations.heartbeat import Heartbeat as Sign
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from datetime import datetime
     from typing import Any
 
+    from bd.core.runtime import Runtime
     from bd.core.settings import Settings
     from bd.store import Clone
 
@@ -43,6 +45,25 @@ class Heartbeat(NamedTuple):
         return {"interval_s": whole if whole == self.interval_s else self.interval_s, "by": self.by}
 
 
+class SteadyClock:
+    """A clock for one claim's heartbeats that never goes back, so that no heartbeat is sent twice.
+
+    Observers compare the names of heartbeats, which are made of their times: a name that was seen before is no sign of life.
+    """
+
+    def __init__(self, runtime: Runtime) -> None:
+        self._runtime = runtime
+        self._last = runtime.now()
+        self._last_up_s = runtime.uptime()
+
+    def now(self) -> datetime:
+        """Return the time of the wall clock, or the last time plus what has passed since on the boot-time clock if that is later."""
+        up_s = self._runtime.uptime()
+        passed = timedelta(seconds=max(0.0, up_s - self._last_up_s))
+        self._last, self._last_up_s = max(self._runtime.now(), self._last + passed), up_s
+        return self._last
+
+
 def is_near(hub: Clone) -> bool:
     """Return whether the remote is a path, or on this machine."""
     url = hub.place.url or ""
@@ -57,13 +78,13 @@ def heartbeat_for(hub: Clone, settings: Settings) -> Heartbeat:
     return Heartbeat(max(interval_s, BRANCH_EVERY_S), "branch")
 
 
-def beat(hub: Clone, token: str, interval_s: float) -> bool:
-    """Send a claim's heartbeat by its ref. False if the ref is not what this holder wrote last: check the branch then.
+def beat(hub: Clone, token: str, interval_s: float, at: datetime) -> bool:
+    """Send a claim's heartbeat of this time by its ref. False if the ref is not what this holder wrote last: check the branch then.
 
     Raises RemoteUnreachable.
     """
     sides = hub.sides
-    new, old = sides.beat(hub.runtime.now(), interval_s), sides.last_beat(token)
+    new, old = sides.beat(at, interval_s), sides.last_beat(token)
     if new == old:
         return True
     if sides.move([SideRef(CLAIMS + token, new, old)]):
@@ -85,14 +106,24 @@ def branch_tip(hub: Clone) -> str:
 
 
 def is_due_on_branch(claim: Mapping[str, Any], now: datetime, every_s: float = BRANCH_EVERY_S) -> bool:
-    """Return whether a claim's last commit is old enough for another one that is only a heartbeat."""
+    """Return whether a claim's last commit is old enough for another one that is only a heartbeat.
+
+    So is one that is dated far ahead: the clock was set back since.
+    """
     said = last_commit_of(claim)
-    return not said or (now - times.instant_of(said)).total_seconds() >= every_s
+    return not said or abs((now - times.instant_of(said)).total_seconds()) >= every_s
 
 
-def sign_on_branch(hub: Clone, agent: str, bead_id: str, token: str) -> None:
-    """Send a heartbeat as a commit. Raises the refusals of a write."""
-    hub.publish(Sign(**asked(hub.runtime, f"agent:{agent}", tokens={bead_id: token}, ids=[bead_id])))
+def later_than(claim: Mapping[str, Any], now: datetime) -> datetime:
+    """Return the time of a heartbeat that is sent now: none is dated before the one that it follows."""
+    said = last_commit_of(claim)
+    return max(now, times.instant_of(said) + timedelta(seconds=1)) if said else now
+
+
+def sign_on_branch(hub: Clone, agent: str, bead_id: str, token: str, at: datetime) -> None:
+    """Send a heartbeat of this time as a commit. Raises the refusals of a write."""
+    form = asked(hub.runtime, f"agent:{agent}", tokens={bead_id: token}, ids=[bead_id])
+    hub.publish(Sign(**{**form, "at": times.time_text(at, exact=True)}))
 
 
 # --- the agent's own record ------------------------------------------------------------------
@@ -158,4 +189,4 @@ def _is_news(record: Mapping[str, Any], before: Mapping[str, Any] | None, now: d
     if any(record.get(key) != before.get(key) for key in keys):
         return True
     said = before.get("last_heartbeat")
-    return not said or (now - times.instant_of(said)).total_seconds() >= RECORD_EVERY_S
+    return not said or abs((now - times.instant_of(said)).total_seconds()) >= RECORD_EVERY_S

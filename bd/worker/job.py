@@ -85,6 +85,7 @@ class Job:
         self._open_hub = open_hub
         self._on_change = on_change
         self._runtime = runtime
+        self._clock = heartbeats.SteadyClock(runtime)
         self._stop = threading.Event()
         self._told = ""
         self._ending_since_s: float | None = None
@@ -251,7 +252,7 @@ class Job:
     def _sign(self, hub: Clone, interval_s: float, tip: str) -> str:
         """Send one heartbeat, and check the branch if it has moved since `tip`. Return the current tip."""
         by_ref = self._claim.get("heartbeat_by") == "ref"
-        is_mine = not by_ref or heartbeats.beat(hub, self.token, interval_s)
+        is_mine = not by_ref or heartbeats.beat(hub, self.token, interval_s, self._clock.now())
         now = heartbeats.branch_tip(hub)
         if is_mine and now == tip and by_ref:
             self._renew(hub)
@@ -280,7 +281,7 @@ class Job:
         if self._renewal_s is None or self._runtime.monotonic() - self._renewed_s < self._renewal_s:
             return
         self._renewed_s = self._runtime.monotonic()
-        heartbeats.sign_on_branch(hub, self.agent, self.bead.id, self.token)
+        heartbeats.sign_on_branch(hub, self.agent, self.bead.id, self.token, self._clock.now())
 
     def _tell_progress(self, hub: Clone) -> None:
         """Report the child's last line now and then; the agent's record also shows that it is alive."""
@@ -294,8 +295,9 @@ class Job:
 
     def _sign_on_branch(self, hub: Clone) -> None:
         claim = self._claim_on(hub.snapshot().head(self.bead.id))
-        if claim is not None and heartbeats.is_due_on_branch(claim, self._runtime.now()):
-            heartbeats.sign_on_branch(hub, self.agent, self.bead.id, self.token)
+        now = self._clock.now()
+        if claim is not None and heartbeats.is_due_on_branch(claim, now):
+            heartbeats.sign_on_branch(hub, self.agent, self.bead.id, self.token, heartbeats.later_than(claim, now))
 
     def _lose(self, bead: Bead | None) -> None:
         """Handle the loss of the claim: the child stops, and nothing is written for it."""

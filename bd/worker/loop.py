@@ -31,7 +31,7 @@ from bd.policy.readiness import next_turn
 from bd.worker import decisions, drain, heartbeats, progress, validation
 from bd.worker.decisions import Standing
 from bd.worker.events import Events
-from bd.worker.fleet_state import look
+from bd.worker.fleet_state import ALONE, look
 from bd.worker.job import Job
 from bd.worker.maintenance import keep_house, pack_when_full
 from bd.worker.options import Ended
@@ -81,6 +81,7 @@ class Worker:
         self._events = Events(runtime)
         self._stops = 0  # counted by a signal handler; the loop picks it up
         self._standing = Standing(runtime.monotonic())
+        self._told_clocks = False
         self._lookout = Lookout(runtime, on_ring=lambda: self._events.put("hub"))
 
     # --- called from outside ---
@@ -159,7 +160,8 @@ class Worker:
         """Look once: free stalled claims, claim the best bead that fits, and start it; or find out when to look again."""
         hub = self._open_hub()
         try:
-            view = look(hub)
+            view = look(hub, f"agent:{self.plan.agent}")
+            self._tell_of_clocks(view.clock_words)
             pacer = Pacer(hub, self.plan.agent, view.snapshot, self.plan.interval_s)
             reason, now = Eligibility(view.snapshot, self.plan.agent, self._runtime.now()).idle(), self._runtime.now()
             if decisions.may_claim(
@@ -183,6 +185,12 @@ class Worker:
             self._standing = self._standing.failed_to_look(error, self._runtime.monotonic())
         finally:
             hub.close()
+
+    def _tell_of_clocks(self, words: str) -> None:
+        """Say that this machine's clock is not confirmed, once for each time that it is not."""
+        if words and not self._told_clocks:
+            self._tell(f"{words}; {ALONE}")
+        self._told_clocks = bool(words)
 
     def _recover(self, hub: Clone, view: View) -> View:
         """Free stalled claims, so that their beads are offered in this very cycle."""

@@ -97,14 +97,15 @@ def _sign(hub: Clone, agent: str, bead: Bead, tokens: Mapping[str, str], by: str
             f"{bead.id} is held under a newer token; yours is no longer current", hint="stop working on it", id=bead.id
         )
     if by == "branch":
-        if heartbeats.is_due_on_branch(claim, hub.runtime.now()):
-            heartbeats.sign_on_branch(hub, agent, bead.id, token)
+        now = hub.runtime.now()
+        if heartbeats.is_due_on_branch(claim, now):
+            heartbeats.sign_on_branch(hub, agent, bead.id, token, heartbeats.later_than(claim, now))
         return True
     interval_s = float(claim.get("heartbeat_interval_s") or NEAR_INTERVAL_S)
     if claim.get("heartbeat_by") != "ref" and hub.sides.last_beat(token) is None:
         _begin(hub, bead.id, token, interval_s)
         return True
-    if not heartbeats.beat(hub, token, interval_s):
+    if not heartbeats.beat(hub, token, interval_s, hub.runtime.now()):
         hub.fetch()
         _refuse_ended(hub, bead.id, token)
         _go_on(hub, token, interval_s)
@@ -119,7 +120,7 @@ def _begin(hub: Clone, bead_id: str, token: str, interval_s: float) -> None:
     hub.begin_write()
     try:
         _refuse_ended(hub, bead_id, token, hub.finish_fetch() if hub.remote_name else None)
-        if not heartbeats.beat(hub, token, interval_s):
+        if not heartbeats.beat(hub, token, interval_s, hub.runtime.now()):
             _go_on(hub, token, interval_s)
     finally:
         hub.end_write()
@@ -128,7 +129,7 @@ def _begin(hub: Clone, bead_id: str, token: str, interval_s: float) -> None:
 def _go_on(hub: Clone, token: str, interval_s: float) -> None:
     """Continue from the heartbeat that another process of the holder sent."""
     heartbeats.adopt(hub, token)
-    heartbeats.beat(hub, token, interval_s)
+    heartbeats.beat(hub, token, interval_s, hub.runtime.now())
 
 
 def _refuse_ended(hub: Clone, bead_id: str, token: str, tip: str | None = None) -> None:
@@ -142,7 +143,6 @@ def _renew(hub: Clone, agent: str, bead: Bead, token: str) -> None:
     claim = advisory_claims.claim_under(bead, token, hub.runtime.now())
     if claim is None:
         raise _gone(bead.id)
-    if heartbeats.is_due_on_branch(
-        claim, hub.runtime.now(), min(heartbeats.BRANCH_EVERY_S, advisory_claims.renewal_s(claim) or 0.0)
-    ):
-        heartbeats.sign_on_branch(hub, agent, bead.id, token)
+    now = hub.runtime.now()
+    if heartbeats.is_due_on_branch(claim, now, min(heartbeats.BRANCH_EVERY_S, advisory_claims.renewal_s(claim) or 0.0)):
+        heartbeats.sign_on_branch(hub, agent, bead.id, token, heartbeats.later_than(claim, now))

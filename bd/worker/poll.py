@@ -53,7 +53,7 @@ def poll(hub: Clone, agent: str, *, fetch: bool = True, interval_s: float | None
         return _told(hub, agent, pacer, due=False, ready=0, reasons=[idle, resting] if idle else [resting])
     if fetch:
         hub.catch_up()
-    view = look(hub, fetch=fetch)
+    view = look(hub, f"agent:{agent}", fetch=fetch)
     freed: tuple[str, ...] = ()
     stalls = view.abandoned if fetch and view.settings.recover else []
     outcome = reassign(hub, stalls, f"agent:{agent}")

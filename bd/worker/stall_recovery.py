@@ -37,4 +37,4 @@ def is_due(hub: Clone, snapshot: CachedSnapshot) -> bool:
 
 def recover(hub: Clone, by: str) -> Outcome | None:
     """Observe, and free the claims that have stalled."""
-    return reassign(hub, look(hub).abandoned, by)
+    return reassign(hub, look(hub, by).abandoned, by)

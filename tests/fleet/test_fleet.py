@@ -144,7 +144,9 @@ def test_a_bead_whose_worker_always_dies_is_given_up_after_three_claims(clone: C
         clocks = {"BD_TEST_CLOCK_OFFSET_S": str(later_s)}
         coder.bd("claim", "--next", "--agent", f"coder{attempt}", "--reserve", env=clocks)
         later_s += 7200
-        ada.bd("stalled", "--reassign", env={"BD_TEST_CLOCK_OFFSET_S": str(later_s)})
+        clocks = {"BD_TEST_CLOCK_OFFSET_S": str(later_s)}
+        coder.here("comment", "hub-a", "confirms her clock", "--agent", "clock", env=clocks)
+        ada.bd("stalled", "--reassign", env=clocks)
     bead = tip_bead(hub, "hub-a")
     assert (bead.status, bead.attempts, len(bead.get("failures"))) == ("dead_letter", 3, 3)
     assert len(subjects(hub, "claim")) == 3

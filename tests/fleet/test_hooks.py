@@ -203,6 +203,12 @@ def finish(clone: Clone) -> None:
     clone.here("close", "hub-part", "--force", "--reason", "done")
 
 
+def later(clock: FakeClock, clone: Clone, **parts: float) -> None:
+    """Go on, and have somebody write something then: it confirms the clocks of those that poll."""
+    clock.move(**parts)
+    clone.here("create", "Something else", "--agent", "clock")
+
+
 OCCASIONS = [
     (ask, "waiting", {"question": "Red or green?", "agent": "coder"}),
     (stall, "stalled", {"agent": "coder"}),
@@ -220,7 +226,7 @@ def test_other_occasions_are_told_once_by_one_of_many(
     hook(one, f"cat >> {heard}")
     hook(other, f"cat >> {heard}")
     happen(plain)
-    clock.move(minutes=50)
+    later(clock, plain, minutes=50)
     ahead = {"BD_TEST_CLOCK_OFFSET_S": str((clock.read() - datetime.now(UTC)).total_seconds())}
     started = [each.start("poll", "--agent", each.path.name, env=ahead) for each in (one, other)]
     for process in started:
@@ -244,7 +250,7 @@ def test_other_occasions_after_a_kill_have_the_same_key(
     heard = tmp_path / "heard"
     plain, dies, other = clone("plain"), clone("dies"), clone("other")
     happen(plain)
-    clock.move(minutes=50)
+    later(clock, plain, minutes=50)
     ahead = {"BD_TEST_CLOCK_OFFSET_S": str((clock.read() - datetime.now(UTC)).total_seconds())}
     hook(dies, f"cat >> {heard}; kill -9 $PPID")
     hook(other, f"cat >> {heard}")
@@ -252,7 +258,7 @@ def test_other_occasions_after_a_kill_have_the_same_key(
     other.here("poll", "--agent", "other", check=False)
     assert len(told(heard)) == 1, "the right of who died has not lapsed"
     for _ in range(2):
-        clock.move(hours=4)  # so that a poll is due
+        later(clock, plain, hours=4)  # so that a poll is due
         other.here("poll", "--agent", "other", check=False)
     first, second = told(heard)
     assert (first["key"], first["event"]) == (second["key"], event)

@@ -331,6 +331,7 @@ def test_claim_next_frees_what_has_stalled_when_there_is_nothing_else(clone: Clo
     alice.bd("claim", "hub-a", "--agent", "coder", "--reserve")
     bob.bd("claim", "--next", "--agent", "other", code=3)
     ever_later = {"BD_TEST_CLOCK_OFFSET_S": "7200"}
+    alice.here("comment", "hub-a", "confirms his clock", env=ever_later)
     bob.bd("claim", "--next", "--agent", "other", code=3, env={**ever_later, "BD_RECOVER": "false"})
     assert subjects(hub, "reassign") == []
     bob.bd("claim", "--next", "--agent", "other", code=3, env=ever_later)  # freed, and tried again a little later
@@ -394,7 +395,9 @@ def test_an_overseer_frees_and_keeps_house(clone: Clones, hub: Path) -> None:
     make(alice, "hub-a")
     alice.bd("claim", "hub-a", "--agent", "coder", "--reserve")
     git(alice.path, "push", "--quiet", str(hub), "HEAD:refs/bd/claims/01ARZ3NDEKTSV4RRFFQ69G5FAV")
-    result = bob.bd("overseer", "--once", "--agent", "boss", "--json", env={"BD_TEST_CLOCK_OFFSET_S": "7200"}).json
+    two_hours_later = {"BD_TEST_CLOCK_OFFSET_S": "7200"}
+    alice.here("comment", "hub-a", "confirms the boss's clock", env=two_hours_later)
+    result = bob.bd("overseer", "--once", "--agent", "boss", "--json", env=two_hours_later).json
     assert result["freed"] == ["hub-a"]
     assert git(hub, "for-each-ref", "refs/bd/claims") == ""
 

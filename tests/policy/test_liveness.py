@@ -51,7 +51,7 @@ def why(bead: Bead, sight: Sight | None = None) -> str | None:
         (claimed(HOUR * 9, **BEATS), Sight("b", 20.0, 20.0), None),
         (claimed(HOUR * 9, **BEATS), Sight("b", 20.0, 89.0), None),
         (claimed(HOUR * 9, **BEATS), Sight("b", 500.0, 91.0), "silent"),
-        (claimed(HOUR * 9, **BEATS), Sight("b", 1800.0 + 91.0, 0.0), "silent"),  # a first look, an old beat
+        (claimed(HOUR * 9, **BEATS), Sight("b", 9 * HOUR, 0.0), None),  # a first look: whatever its stamp says
         (claimed(HOUR * 9, **BEATS), Sight("b", 1800.0, 0.0), None),
         (claimed(HOUR * 9, **BEATS), Sight("b", -600.0, 10.0), None),  # its clock is ahead
         (claimed(HOUR * 9, **BEATS), Sight("b", None, 10.0), None),  # a beat that tells no time
@@ -68,6 +68,8 @@ def why(bead: Bead, sight: Sight | None = None) -> str | None:
         (claimed(2.6 * HOUR), Sight(), "overdue"),
         (claimed(2 * HOUR + 1800.5), Sight(), None),  # its stamp was cut to a second
         (claimed(2 * HOUR + 1801.5), Sight(), "overdue"),
+        (claimed(9 * HOUR), Sight(trusts_stamps=False), None),  # clocks that differ: only what was seen counts
+        (claimed(9 * HOUR), Sight(same_s=2 * HOUR + 1, trusts_stamps=False), "overdue"),
         (claimed(9 * HOUR, heartbeat_at=at(30)), Sight(), None),  # a write under its token is a sign
     ],
 )

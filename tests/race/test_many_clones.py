@@ -281,7 +281,9 @@ def test_a_claim_made_for_somebody_who_never_came_back_costs_no_attempt(trio: tu
     held = tip_bead(hub, "hub-a")
     assert held is not None
     assert held.get("claim")["folded"] is True
-    bob.bd("stalled", "--reassign", "--agent", "chief", env={"BD_TEST_CLOCK_OFFSET_S": "86400"})
+    a_day_later = {"BD_TEST_CLOCK_OFFSET_S": "86400"}
+    bob.here("comment", "hub-b", "confirms the chief's clock", env=a_day_later)
+    bob.bd("stalled", "--reassign", "--agent", "chief", env=a_day_later)
     freed = tip_bead(hub, "hub-a")
     assert freed is not None
     assert (freed.status, freed.claim, freed.attempts, freed.get("attempts_forgiven")) == ("open", None, 1, 1)

@@ -74,6 +74,7 @@ def test_places_that_dead_members_have_are_free_again_by_anybodys_poll(clone: Cl
     full = third.bd("claim", "--next", "--agent", "worker-3", "--json", code=3)
     assert full.json["reason"] == "pool_full"
     much_later = {"BD_TEST_CLOCK_OFFSET_S": "7200"}
+    first.here("comment", "hub-c", "confirms the clock of who polls", env=much_later)
     poll = third.bd("poll", "--agent", "worker-3", "--json", env=much_later).json
     assert sorted(poll["freed"]) == ["hub-a", "hub-b"]
     assert poll["ready"] > 0
@@ -90,7 +91,9 @@ def test_a_full_pool_frees_what_its_dead_members_hold_by_the_claim_itself(clone:
     seed(first, "hub-a", "hub-c")
     first.bd("claim", "hub-a", "--agent", "worker-1", "--reserve")
     assert third.bd("claim", "--next", "--agent", "worker-3", "--json", code=3).json["reason"] == "pool_full"
-    taken = third.bd("claim", "--next", "--agent", "worker-3", "--json", env={"BD_TEST_CLOCK_OFFSET_S": "7200"}).json
+    much_later = {"BD_TEST_CLOCK_OFFSET_S": "7200"}
+    first.here("comment", "hub-c", "confirms the clock of who claims", env=much_later)
+    taken = third.bd("claim", "--next", "--agent", "worker-3", "--json", env=much_later).json
     assert [bead["id"] for bead in taken] == ["hub-c"]
 
 

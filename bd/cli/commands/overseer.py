@@ -41,7 +41,7 @@ def run(app: App, once: bool, interval: float) -> None:
 
 
 def _round(app: App) -> None:
-    view = look(app.hub)
+    view = look(app.hub, app.identity.by)
     outcome = reassign(app.hub, view.abandoned, app.identity.by)
     change = outcome.change if outcome else None
     freed = list(change.touched) if change else []

@@ -9,6 +9,7 @@ from bd.cli.output import escaped
 from bd.cli.spec import Argument, Command, Flag
 from bd.core import ids
 from bd.core.errors import NoSuchBead, WrongState
+from bd.core.times import duration_text
 from bd.notify.hooks import tell as tell_people
 from bd.worker.stall_recovery import reassign
 
@@ -19,6 +20,9 @@ if TYPE_CHECKING:
     from bd.core.model import Snapshot
     from bd.policy.liveness import Stall
 
+
+# From here on a time to wait is told in minutes.
+_MANY_S = 300.0
 
 SPEC = Command(
     "stalled",
@@ -46,6 +50,9 @@ def run(app: App, beads: tuple[str, ...], free: bool) -> None:
     wanted = {ids.resolve(text, view.snapshot.starting, view.snapshot.exists) for text in beads}
     found = [stall for stall in view.stalls if not wanted or stall.id in wanted]
     shown = [_shown(stall, view.snapshot) for stall in found]
+    for bead, silence in view.watched():
+        if silence.seems_over and (not wanted or bead.id in wanted):
+            app.out.note(f"{bead.id} may have stalled: look again in {_seconds(silence.rest_s or 0)} to be sure")
     if free:
         _refuse_living(wanted, found)
         outcome = reassign(app.hub, found, app.identity.by)
@@ -83,6 +90,11 @@ def _list(app: App, shown: list[dict[str, Any]]) -> None:
 
 def _words(entry: dict[str, Any]) -> str:
     return f"{entry['title']}: {entry['last_progress']}" if entry.get("last_progress") else str(entry["title"])
+
+
+def _seconds(rest_s: float) -> str:
+    """How long a claim has still to be watched, in whole seconds, or minutes where these are many."""
+    return duration_text(int(rest_s) + 1 if rest_s < _MANY_S else (int(rest_s / 60) + 1) * 60)
 
 
 def _refuse_living(wanted: set[str], found: list[Stall]) -> None:

@@ -159,7 +159,7 @@ def _stop_on_signals(worker: Worker) -> list[int]:
 
 
 def _dry_run(app: App, agent: str, words: tuple[str, ...]) -> None:
-    view = look(app.hub, fetch=app.flags.fetch is not False)
+    view = look(app.hub, f"agent:{agent}", fetch=app.flags.fetch is not False)
     app.hub.check_format(view.snapshot)
     answer = Eligibility(view.snapshot, agent, app.runtime.now())
     reason, best = answer.idle(), next(answer.beads(), None)

@@ -90,7 +90,17 @@ def signed_by(headers: Mapping[str, list[str]]) -> tuple[str, int]:
 
     Tolerates anything there: hand-made commits can contain any text.
     """
-    author, end, stamp = (headers.get("author") or [""])[0].rpartition("> ")
+    return _signature((headers.get("author") or [""])[0])
+
+
+def committed_at_s(headers: Mapping[str, list[str]]) -> int:
+    """Return the committer's time in seconds: when the commit was put where it is."""
+    return _signature((headers.get("committer") or [""])[0])[1]
+
+
+def _signature(line: str) -> tuple[str, int]:
+    """Return the name, `Name <mail>`, and the time in seconds of a header line."""
+    name, end, stamp = line.rpartition("> ")
     word = (stamp.split() or [""])[0]
     at_s = int(word) if end and word.isdecimal() and len(word) < 16 else 0
-    return f"{author}>" if end else "unknown <unknown>", min(at_s, LATEST_S)
+    return f"{name}>" if end else "unknown <unknown>", min(at_s, LATEST_S)

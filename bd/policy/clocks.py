@@ -1,0 +1,67 @@
+"""Which clocks of a fleet can be believed, by what its commits and heartbeats are stamped with.
+
+Two clocks of a fleet may differ by `SKEW_S`. Nobody can ask a clock whether it is right; but a stamp that somebody else gave
+a moment ago shows that two clocks agree, and a commit dated long before what it follows shows that two of them do not.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from bd.core.times import SKEW_S, age_text, time_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from datetime import datetime
+
+
+class Stamp(NamedTuple):
+    """When somebody wrote something, by their own clock; `after` is the newest date of what it was written onto, if known."""
+
+    by: str
+    at: datetime
+    after: datetime | None = None
+
+    @property
+    def is_backdated(self) -> bool:
+        """Whether it is dated before what it follows, by more than two clocks may differ."""
+        return self.after is not None and (self.after - self.at).total_seconds() > SKEW_S
+
+
+class Clocks(NamedTuple):
+    """What the stamps on a hub say of the clocks: whether the observer's is confirmed, and the names whose own is not right.
+
+    `nearest` is the stamp of somebody else that comes closest to the observer's `now`.
+    """
+
+    now: datetime
+    is_confirmed: bool
+    doubted: frozenset[str] = frozenset()
+    nearest: Stamp | None = None
+
+    def trusts(self, name: str) -> bool:
+        """Whether the age of this name's stamps can be read off the observer's clock."""
+        return self.is_confirmed and name not in self.doubted
+
+    def words(self) -> str:
+        """Why the observer's clock is not confirmed, as a sentence; empty where it is."""
+        if self.is_confirmed:
+            return ""
+        mine = f"this machine's clock ({time_text(self.now)})"
+        if self.nearest is None:
+            return f"nothing that others wrote to the hub confirms {mine}"
+        apart = age_text(_apart_s(self.nearest, self.now) + 30)  # to the nearest minute
+        return f"{mine} and the closest stamp of others on the hub ({time_text(self.nearest.at)}, by {self.nearest.by}) differ by {apart}"
+
+
+def judged(stamps: Iterable[Stamp], me: str, now: datetime) -> Clocks:
+    """What these stamps say to an observer called `me`. One clock is enough to confirm another, but not one that is doubted."""
+    known = list(stamps)
+    doubted = frozenset(stamp.by for stamp in known if stamp.is_backdated)
+    others = [stamp for stamp in known if stamp.by not in (me, *doubted)]
+    nearest = min(others, key=lambda stamp: _apart_s(stamp, now), default=None)
+    return Clocks(now, nearest is not None and _apart_s(nearest, now) <= SKEW_S, doubted, nearest)
+
+
+def _apart_s(stamp: Stamp, now: datetime) -> float:
+    return abs((stamp.at - now).total_seconds())
