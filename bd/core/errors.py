@@ -67,6 +67,11 @@ CODES: dict[str, tuple[int, bool, str]] = {
     ),
     "try_again": (6, True, "something outside is in the way: a full disk, rights, a folder that was taken away meanwhile"),
     "remote_unreachable": (6, True, "the remote can't be reached, or did not answer"),
+    "remote_lags": (
+        6,
+        True,
+        "the remote shows an older state of the hub than this clone has seen: it is read from a copy that is behind",
+    ),
     "lock_timeout": (6, True, "another bd command has been writing in this clone for too long"),
     "contention": (6, True, "others were faster until the time was up"),
     "damaged": (7, False, "a file that is needed can't be read"),
@@ -315,6 +320,12 @@ class TryAgain(BdError):
 
 class RemoteUnreachable(TryAgain):
     code = "remote_unreachable"
+
+
+class RemoteLags(TryAgain):
+    """The remote shows an older state of the hub than this clone has seen there."""
+
+    code = "remote_lags"
 
 
 class LockTimeout(TryAgain):

@@ -15,13 +15,13 @@ from bd.store.git import commit_message
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from bd.store.contract import Repository
+    from bd.store.git.repository import GitRepo
 
 # So many commits tell enough of a fleet's clocks.
 _NEWEST = 200
 
 
-def commit_stamps(repo: Repository, tip: str) -> Iterator[Stamp]:
+def commit_stamps(repo: GitRepo, tip: str) -> Iterator[Stamp]:
     """The stamps of the newest commits that lead to a tip, as far as this clone has them."""
     read: dict[str, tuple[dict[str, list[str]], str]] = {}
     waiting = deque([tip])

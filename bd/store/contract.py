@@ -88,12 +88,14 @@ class PushAnswer(NamedTuple):
 class Fetched(NamedTuple):
     """The result of a fetch: the branch's tip (None: no such branch), and the requests of other clones by uid.
 
-    `is_probed`: the server is known to accept side refs.
+    `is_probed`: the server is known to accept side refs. `lags`: it showed an older tip than this clone has seen there, as a
+    replica does that is behind; then `tip` is the one seen before.
     """
 
     tip: str | None
     requests: Mapping[str, str] = {}
     is_probed: bool = False
+    lags: bool = False
 
 
 if TYPE_CHECKING:
@@ -183,8 +185,8 @@ if TYPE_CHECKING:
         def fetch(self) -> Fetched:
             """Fetch. Return what the server has; its objects are then in this clone, and its tip in the published ref.
 
-            Raises RemoteUnreachable; HubRewritten if the tip does not descend from what was published before, or if a branch that
-            existed is gone.
+            An ancestor of what was published before changes nothing: `lags`. Raises RemoteUnreachable; HubRewritten if the tip is
+            neither an ancestor nor a descendant, or if a branch that existed is gone.
             """
 
         def drop_fetch(self) -> None:

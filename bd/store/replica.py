@@ -80,6 +80,8 @@ class Replica:
         self._held: Lock | None = None
         # True if the last fetch was a moment ago when the lock was taken: then a write may push before it fetches.
         self.was_fresh = False
+        # True if the last fetch showed an older tip than this clone had seen there.
+        self.lags = False
         # The requests of other clones at the last fetch, by uid.
         self.requests: Mapping[str, str] = {}
         self.looked = LastFetch(self.local, runtime)
@@ -321,17 +323,23 @@ class Replica:
         self.remote.begin_fetch()
 
     def finish_fetch(self) -> str | None:
-        """Wait for the fetch; return the remote's tip, which is then in the published ref. See git/fetch.py for the errors."""
+        """Wait for the fetch; return the remote's tip, which is then in the published ref. See git/fetch.py for the errors.
+
+        If the remote `lags`, the tip is the one seen before.
+        """
         found = self.remote.fetch()
-        self.requests = found.requests
+        self.requests, self.lags = found.requests, found.lags
         if found.is_probed:
             self.sides.take_word(self.runtime.now())
-        if found.tip and self.remote_name:
+        if found.tip and self.remote_name and not found.lags:
             self.looked.now()
         return found.tip
 
     def fetch(self) -> str:
-        """Fetch for a read that asks for it, and return the view, which moves if nothing is unpublished here."""
+        """Fetch for a read that asks for it, and return the view, which moves if nothing is unpublished here.
+
+        If the remote `lags`, the view is the newer state.
+        """
         if not self.remote_name:
             return self.view()
         with self.lock():
@@ -341,6 +349,10 @@ class Replica:
             if tip and tip != view and (view in (None, before) or self.repo.is_ancestor(str(view), tip)):
                 self.repo.update_refs([(VIEW, tip, view)])
                 self.stamp()
+        if self.lags and self.on_note:
+            self.on_note(
+                f"warning: {self.remote_name} shows an older state of the hub than this clone has; answering from this clone"
+            )
         return self.view()
 
     # --- notes of this clone ---

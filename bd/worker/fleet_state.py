@@ -92,7 +92,7 @@ def look(hub: Clone, by: str, *, fetch: bool = True) -> View:
     now = hub.runtime.now()
     claims = {bead.get("claim")["token"]: bead.get("claim") for bead in snapshot.claimed() if bead.get("claim")}
     signs = {token: liveness.sign_of(claim, beats.get(token)) for token, claim in claims.items()}
-    same_s = hub.observe(signs) if fetch else {}
+    same_s = hub.observe(signs) if fetch and not hub.lags else {}  # what a copy shows that is behind was not seen now
     sights: dict[str, Sight] = {}
     for token, claim in claims.items():
         beat = beats.get(token)

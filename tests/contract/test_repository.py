@@ -133,7 +133,24 @@ def test_a_fetch_brings_the_branch_and_what_is_asked_for_beside_it(shared: Hub) 
 def test_history_that_does_not_go_on_is_told(shared: Hub) -> None:
     clone = shared.clone()
     base = fetched(clone)
-    [one] = clone.repo.write_commits(base, [draft("one", a=b"1")])
-    clone.repo.set_private_refs({PUBLISHED: one})
+    [one], [other] = (clone.repo.write_commits(base, [draft(name, a=name.encode())]) for name in ("one", "other"))
+    clone.remote.push(one, base)
+    clone.repo.set_private_refs({PUBLISHED: other})
     with clone.lock(), pytest.raises(HubRewritten):
         clone.remote.fetch()
+    assert clone.repo.ref(PUBLISHED) == other
+
+
+def test_a_remote_that_shows_an_older_tip_lags(shared: Hub) -> None:
+    clone = shared.clone()
+    base = fetched(clone)
+    one, two = clone.repo.write_commits(base, [draft("one", a=b"1"), draft("two", a=b"2")])
+    clone.remote.push(one, base)
+    clone.repo.set_private_refs({PUBLISHED: two})
+    with clone.lock():
+        found = clone.remote.fetch()
+    assert (found.tip, found.lags, clone.repo.ref(PUBLISHED)) == (two, True, two)
+    clone.remote.push(two, one)
+    with clone.lock():
+        found = clone.remote.fetch()
+    assert (found.tip, found.lags) == (two, False)

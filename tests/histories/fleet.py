@@ -219,7 +219,7 @@ class Agent:
             yield pause_s
             rest_s -= pause_s
             if held.by_ref and not is_silent:
-                yield from self._tried(lambda hub: heartbeats.beat(hub, held.token, 30))
+                yield from self._tried(lambda hub: heartbeats.beat(hub, held.token, 30, hub.runtime.now()))
 
     def _end(self, held: Held, *, kind: str = "") -> Process:
         """End a claim, under its token; one that is lost is forgotten."""

@@ -165,6 +165,47 @@ def test_a_hub_rewritten_while_bd_writes(clone: Clones, hub: Path, steps: Interl
     assert log(hub) == ["squashed"]
 
 
+# --- a copy that is behind ----------------------------------------------------------------------
+
+
+@pytest.fixture
+def behind(clone: Clones, hub: Path) -> tuple[Clone, Path]:
+    """A clone that pushes to the hub, reads from a copy of it, and has just published a comment; and the copy, which has not got that."""
+    alice = clone("alice")
+    seed(alice, "hub-a")
+    copy = hub.with_name("copy.git")
+    git(hub.parent, "clone", "--quiet", "--mirror", str(hub), str(copy))
+    git(alice.path, "remote", "set-url", "origin", str(copy))
+    git(alice.path, "config", f"url.{hub}.pushInsteadOf", str(copy))
+    alice.here("comment", "hub-a", "the copy has not heard of it")
+    return alice, copy
+
+
+@pytest.mark.parametrize("args", WRITES, ids=lambda args: args[0])
+def test_a_copy_that_stays_behind_is_no_rewritten_hub(args: list[str], behind: tuple[Clone, Path], hub: Path) -> None:
+    alice, _ = behind
+    before = tip(hub)
+    result = alice.here(*args, "--json", code=6, env={"BD_RETRY_TIME": "0.1s", "BD_FRESH_TIME": "0s"})
+    assert (result.json["code"], result.json["written"]) == ("remote_lags", "no")
+    assert "rewrit" not in result.out + result.err
+    assert tip(hub) == before
+
+
+def test_a_write_waits_for_a_copy_that_is_behind(behind: tuple[Clone, Path], hub: Path, steps: Interleaving) -> None:
+    alice, copy = behind
+    steps.at("look", lambda: steps.at("look", lambda: git(copy, "fetch", "--quiet", str(hub), "main:main")))
+    alice.here("claim", "hub-a", "--agent", "coder", env={"BD_FRESH_TIME": "0s"})
+    assert [bead.claim.agent for bead in [tip_bead(hub, "hub-a")] if bead and bead.claim] == ["coder"]
+    assert len(subjects(hub, "comment")) == 1
+
+
+def test_a_read_that_fetches_from_a_copy_that_is_behind_answers_from_the_clone(behind: tuple[Clone, Path]) -> None:
+    alice, _ = behind
+    for args in (["comments", "hub-a", "--fetch"], ["stalled"], ["attention"], ["doctor"]):
+        assert "an older state of the hub than this clone has" in alice.here(*args).err
+    assert "the copy has not heard of it" in alice.here("comments", "hub-a", "--fetch").out
+
+
 # --- the branch is gone -------------------------------------------------------------------------
 
 

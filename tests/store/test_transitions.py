@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bd.core.errors import BdError, Contention, NoHub, RemoteUnreachable, ServerRefused, StaleToken
+from bd.core.errors import BdError, Contention, NoHub, RemoteLags, RemoteUnreachable, ServerRefused, StaleToken
 from bd.store.contract import PushAnswer, PushLine, SideRef
 from bd.store.group_commit.member import Member, Result
 from bd.store.group_commit.requests import NOBODY, Asked, Others
@@ -109,6 +109,61 @@ def test_a_push_without_an_answer_that_the_tip_holds_settles_what_it_carried() -
     before = work(neighbours=(member("b", path="p"),), batches={"c1": first, "c2": second}, unanswered=("c1", "c2"))
     state = after(states.Fetching(before, REMOTE), effects.Fetched(NEWER, "c1", {}))
     assert [one.is_settled for one in state.work.members] == [True, True]
+
+
+LAGGING = effects.Lagging(RETRY_S, in_doubt=False)
+
+
+def test_a_remote_that_lags_is_waited_for_and_looked_at_again() -> None:
+    first = after(states.Fetching(work(deadline_s=None), REMOTE), LAGGING, 3.0)
+    assert isinstance(first, states.CatchingUp)
+    assert (first.work.lags, first.work.deadline_s, first.work.base) == (1, 3.0 + RETRY_S, TIP)
+    again = after(first, effects.Woke(), 4.0)
+    assert (type(again), again.source) == (states.Fetching, REMOTE)
+    second = after(again, LAGGING, 4.0)
+    assert (second.work.lags, second.work.deadline_s) == (2, 3.0 + RETRY_S)
+    assert second.effect.seconds > first.effect.seconds
+    assert after(states.Fetching(second.work, REMOTE), effects.Fetched(NEWER, None, {})).work.lags == 0
+
+
+@pytest.mark.parametrize(
+    ("in_doubt", "unanswered", "written"), [(False, (), "no"), (True, (), "unknown"), (False, ("c",), "unknown")]
+)
+def test_a_remote_that_lags_for_too_long_is_named(in_doubt: bool, unanswered: tuple[str, ...], written: str) -> None:
+    late = states.Fetching(work(unanswered=unanswered), REMOTE)
+    state = after(late, LAGGING.replace(in_doubt=in_doubt), RETRY_S)
+    assert isinstance(state, states.Failed)
+    assert state.error.data["written"] == written
+    assert isinstance(state.error, RemoteLags) == (written == "no")
+    assert isinstance(after(late, LAGGING.replace(in_doubt=in_doubt), RETRY_S - 1), states.CatchingUp)
+
+
+def test_who_has_asked_others_takes_that_back_before_a_remote_that_lags_is_given_up() -> None:
+    asked = work(own=member(request="x", asked_on=TIP), late_looks=0)
+    state = after(states.Fetching(asked, REMOTE), LAGGING, RETRY_S)
+    assert isinstance(state, states.Withdrawing)
+    ended = after(state, effects.Withdrawn(frozenset({"own"})), RETRY_S)
+    assert isinstance(ended.error, RemoteLags)
+
+
+def test_who_is_settled_does_not_wait_for_a_remote_that_lags() -> None:
+    settled = work(own=member(result=DONE), neighbours=(member("b", path="p"),))
+    assert isinstance(after(states.Fetching(settled, REMOTE), LAGGING), states.Following)
+
+
+def test_a_tip_that_the_remote_itself_called_old_is_that_of_one_that_lags() -> None:
+    made = batch("own")
+    pushing = states.Pushing(work(), states.Attempt(made, ("c0",)), exactly=False)
+    lost = after(pushing, answered("[rejected] (fetch first)", ""))
+    assert lost.work.passed == TIP
+    again = after(states.Fetching(lost.work, REMOTE), effects.Fetched(TIP, None, {}))
+    assert again.work.lags == 1
+    late = states.Pushed(again.work, lost.attempt, exactly=False, verdict=lost.verdict)
+    assert isinstance(after(late, effects.Learned(None, None), RETRY_S).error, RemoteLags)
+    newer = after(states.Fetching(again.work, REMOTE), effects.Fetched(NEWER, None, {}))
+    assert newer.work.lags == 0
+    first = after(states.Fetching(work(facts=facts(creates_hub=True)), REMOTE), effects.Fetched(None, None, {}))
+    assert first.work.lags == 0
 
 
 @pytest.mark.parametrize("in_doubt", [True, False])
@@ -421,8 +476,9 @@ def unconfirmed(answer: PushAnswer, sides: int = 0) -> states.Unconfirmed:
 def test_what_a_look_says_of_a_push(answer: PushAnswer, tip: str, holds: str | None, kind: str, left: int) -> None:
     state = after(unconfirmed(answer), effects.Fetched(tip, holds, {}))
     assert (state.verdict.kind, len(state.work.unanswered)) == (kind, left)
-    silent = after(unconfirmed(answer), effects.Unreachable(AWAY, in_doubt=True))
-    assert (silent.verdict.kind, len(silent.work.unanswered)) == ("unknown", 1)
+    for blind in (effects.Unreachable(AWAY, in_doubt=True), LAGGING):
+        silent = after(unconfirmed(answer), blind)
+        assert (silent.verdict.kind, len(silent.work.unanswered)) == ("unknown", 1)
 
 
 def test_side_refs_that_are_refused_are_told_from_the_branch() -> None:
@@ -701,6 +757,8 @@ def reports(draw: st.DrawFn, state: Any) -> Any:  # noqa: C901  a report for eac
             return effects.Trusted(tip)
         if draw(st.integers(0, 9)) == 0:
             return effects.Unreachable(AWAY, in_doubt=bool(state.work.unanswered))
+        if draw(st.integers(0, 9)) == 0:
+            return LAGGING.replace(in_doubt=bool(state.work.unanswered))
         holds = draw(st.sampled_from([None, *effect.unanswered]))
         listed = draw(st.sets(st.sampled_from(["own", "b", "other"])))
         asked = {one.uid: one.request or "x" for one in state.work.members}
@@ -736,6 +794,8 @@ def reports(draw: st.DrawFn, state: Any) -> Any:  # noqa: C901  a report for eac
             ),
             flag=draw(st.sampled_from("!*")),
         )
+    if isinstance(effect, effects.Confirm) and draw(st.integers(0, 9)) == 0:
+        return LAGGING
     if isinstance(effect, effects.Confirm):
         return effects.Fetched(tip, draw(st.sampled_from([None, effect.commit, *effect.unanswered])), {})
     if isinstance(effect, effects.Learn):

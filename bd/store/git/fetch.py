@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from bd.core.errors import HubRewritten, TryAgain
 from bd.store.contract import PUBLISHED, Fetched
-from bd.store.git.push import silent, unreachable
+from bd.store.git.push import list_remote, silent, unreachable
 from bd.store.git.repository import FETCH_FLAGS, GitTimeout, every_ref
 
 if TYPE_CHECKING:
@@ -29,6 +29,8 @@ _INTENTS = "refs/bd/intents/"
 # Exists once the server is known to accept side refs (side_refs.py).
 _PROBED = "refs/bd/probed"
 _SEEN = "refs/bd/seen/"
+# Git's message if the tip does not descend from the one before.
+_REJECTED = "non-fast-forward"
 # Git's message if a listed ref was deleted before its objects were requested.
 _GONE = ("not our ref", "did not send all necessary objects", "bad object", "missing necessary objects")
 
@@ -93,12 +95,18 @@ class Fetching:
     def finish(self) -> Fetched:
         """Finish the fetch. Return the remote's tip, now in the published ref, and the requests.
 
-        The tip is None if there is no such branch yet. Raises RemoteUnreachable, and HubRewritten if the tip does not descend
-        from what was published before, or if a branch that existed is gone.
+        The tip is None if there is no such branch yet. Raises RemoteUnreachable, and HubRewritten if the tip neither descends
+        from what was published before nor is its ancestor, or if a branch that existed is gone.
         """
         before = self._repo.ref(PUBLISHED)
         words = self._fetch_once()
-        if words and self._repo.is_shallow and "non-fast-forward" in words:
+        if before and _REJECTED in words:
+            tip = self._tip_there()
+            if tip is None or self._repo.commit_of(tip) is None:  # it has moved on since
+                words = self._fetch_once()
+            elif self._repo.is_ancestor(tip, before):
+                return Fetched(before, self._requests, self._is_probed, lags=True)
+        if words and self._repo.is_shallow and _REJECTED in words:
             words = self._deepen(before)
         if words and (PUBLISHED + ".lock" in words or "cannot lock ref" in words):
             self._free_published()
@@ -117,12 +125,16 @@ class Fetching:
                 hint=f"`git push {self._remote} {PUBLISHED}:{self._branch}` brings it back as this clone last saw it; "
                 "if it is meant to be gone, `bd sync --accept-rewrite`",
             )
-        if "non-fast-forward" in words or "[rejected]" in words:
+        if _REJECTED in words or "[rejected]" in words:
             raise HubRewritten(
                 f"the hub's history on {self._remote} was rewritten: its tip does not descend from what was published",
                 hint="look at it with git first; `bd sync --accept-rewrite` goes on from the new history",
             )
         raise unreachable(self._remote, words)
+
+    def _tip_there(self) -> str | None:
+        """Return the tip that the remote shows now, without a fetch."""
+        return list_remote(self._repo, self._remote, self._branch).get(self._branch)
 
     def _free_published(self) -> None:
         """Wait for the lock of the published ref. A lock that stays is removed only if one of bd's own fetches was killed."""
@@ -166,7 +178,7 @@ class Fetching:
             if code and "unshallow" not in err:
                 return err
             words = self._fetch_once()
-            if "non-fast-forward" not in words:
+            if _REJECTED not in words:
                 return words
         return words
 

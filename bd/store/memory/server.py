@@ -54,11 +54,14 @@ class MemoryRemote:
             is_probed = bool(there.refs(_PROBED))
         if tip is None and before is not None:
             raise HubRewritten(f"the hub branch {self._branch} is gone")
+        requests = {ref.removeprefix(_REQUESTS): oid for ref, oid in beside.items()}
+        if tip and before and tip != before and self._clone.is_ancestor(tip, before):
+            return Fetched(before, requests, is_probed, lags=True)
         if tip and before and not self._clone.is_ancestor(before, tip):
             raise HubRewritten("the hub's history was rewritten: its tip does not descend from what was published")
         if tip:
             self._clone.set_private_refs({PUBLISHED: tip})
-        return Fetched(tip, {ref.removeprefix(_REQUESTS): oid for ref, oid in beside.items()}, is_probed)
+        return Fetched(tip, requests, is_probed)
 
     def fetch_objects(self, refs: Sequence[str]) -> None:
         """Copy the objects of these refs into the clone."""

@@ -168,9 +168,14 @@ class Transaction:
                 tip = self._repo.ref(PUBLISHED)
             else:
                 tip = replica.finish_fetch()
+                if replica.lags:
+                    return self._lagging(tip)
         except RemoteUnreachable as error:
             return effects.Unreachable(error, self.in_doubt)
         return effects.Fetched(tip, self._held_by(tip, effect.unanswered), replica.requests)
+
+    def _lagging(self, tip: str | None) -> Event:
+        return effects.Lagging(self._replica.settings(self._replica.snapshot(tip)).retry_time, self.in_doubt)
 
     def _held_by(self, tip: str | None, commits: Sequence[str]) -> str | None:
         """Return the last of these commits that the tip contains."""
@@ -328,6 +333,8 @@ class Transaction:
             tip = self._replica.finish_fetch()
         except RemoteUnreachable as error:
             return effects.Unreachable(error, in_doubt=True)
+        if self._replica.lags:
+            return self._lagging(tip)
         held = self._held_by(tip, (*effect.unanswered, effect.commit))
         return effects.Fetched(tip, held, self._replica.requests)
 

@@ -189,6 +189,16 @@ class Unreachable(Value):
     in_doubt: bool
 
 
+class Lagging(Value):
+    """The remote showed an older tip than this clone has seen there. `retry_time_s` is how long a write may try, in seconds.
+
+    `in_doubt`: as of `Unreachable`.
+    """
+
+    retry_time_s: float
+    in_doubt: bool
+
+
 class Trusted(Value):
     """The tip of a fetch a moment ago."""
 
@@ -318,6 +328,7 @@ if TYPE_CHECKING:
     Event: TypeAlias = (
         Refused
         | Unreachable
+        | Lagging
         | Trusted
         | Fetched
         | Recovered

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bd.core.errors import Contention, RemoteUnreachable, TryAgain
+from bd.core.errors import Contention, RemoteLags, RemoteUnreachable, TryAgain
 
 
 def doubt() -> RemoteUnreachable:
@@ -16,6 +16,14 @@ def out_of_time(tries: int, *, in_doubt: bool) -> TryAgain:
     if in_doubt:
         return doubt()
     return Contention(f"{tries} tries, and each time somebody was faster", hint="try again in a moment")
+
+
+def lagging(*, in_doubt: bool) -> TryAgain:
+    """The remote shows an older state than this clone has seen there, for as long as one may wait."""
+    if in_doubt:
+        return doubt()
+    hint = "try again in a moment; whoever runs the remote knows whether it is read from a copy that is behind"
+    return RemoteLags("the remote shows an older state of the hub than this clone has seen there", hint=hint)
 
 
 def stuck(words: str, *, in_doubt: bool) -> TryAgain:

@@ -68,6 +68,7 @@ class Work(Value):
     `batches` are the pushed ones by their last commit; `landed` is the last one known to be on the hub; `unanswered` are the
     commits whose push got no answer. `declined` are the operations that the server refuses, by uid; `accepted` are the commits it
     took one by one from a declined batch. `stuck` counts consecutive pushes that were rejected although nothing had moved;
+    `lags` counts consecutive fetches that showed an old tip, and `passed` is a tip that the server itself called old;
     `losses` counts the races lost since other clones were last asked. `deadline_s` is on the monotonic clock; `late_looks` is how
     many fetches are left after it.
     """
@@ -86,6 +87,8 @@ class Work(Value):
     accepted: tuple[str, ...] = ()
     tries: int = 0
     stuck: int = 0
+    lags: int = 0
+    passed: str | None = None
     losses: int = 0
     deadline_s: float | None = None
     late_looks: int = 1
@@ -355,6 +358,17 @@ class BackingOff(Value):
         return effects.Sleep(self.longest_s, jitter=True)
 
 
+class CatchingUp(Value):
+    """The remote lags: fetches are served by a replica that is behind. Waiting for it."""
+
+    work: Work
+    longest_s: float
+
+    @property
+    def effect(self) -> effects.Effect:
+        return effects.Sleep(self.longest_s, jitter=True)
+
+
 class Withdrawing(Value):
     """Taking back the requests: others have settled everything (in `batch`), time is up, or this clone goes on alone."""
 
@@ -436,6 +450,7 @@ if TYPE_CHECKING:
         | Unconfirmed
         | Pushed
         | BackingOff
+        | CatchingUp
         | Withdrawing
         | Offline
         | Following

@@ -24,6 +24,7 @@ from bd.store.transaction.effects import (
     Followed,
     Judged,
     Kept,
+    Lagging,
     Learned,
     Listed,
     Refused,
@@ -43,6 +44,7 @@ from bd.store.transaction.states import (
     Attempt,
     BackingOff,
     Building,
+    CatchingUp,
     Deciding,
     Failed,
     Fetching,
@@ -93,11 +95,13 @@ def _ended(work: Work, error: BdError) -> State:
 # --- fetching ---------------------------------------------------------------------------------
 
 
-def _fetching(state: Fetching, event: Trusted | Fetched | Unreachable, now_s: float) -> State:
+def _fetching(state: Fetching, event: Trusted | Fetched | Unreachable | Lagging, now_s: float) -> State:
     work = state.work
+    if isinstance(event, (Unreachable, Lagging)) and work.own and work.own.is_settled:
+        return Following(work, work.landed, None)
+    if isinstance(event, Lagging):
+        return _catching_up(work, event, now_s)
     if isinstance(event, Unreachable):
-        if work.own and work.own.is_settled:
-            return Following(work, work.landed, None)
         return Failed(work, give_up.doubt()) if event.in_doubt else Offline(work, event.error)
     if isinstance(event, Trusted):
         return Deciding(work.replace(base=event.tip), NOBODY, exactly=True)
@@ -106,11 +110,23 @@ def _fetching(state: Fetching, event: Trusted | Fetched | Unreachable, now_s: fl
         where = f" on {facts.remote}" if facts.remote else ""
         return _ended(work, NoHub(f"the hub branch {facts.branch} does not exist{where}", hint="`bd init` makes a hub"))
     work = work.replace(base=event.tip, turn=work.turn.at(event.tip, now_s))
+    work = work.replace(lags=work.lags + 1 if event.tip is not None and event.tip == work.passed else 0)
     if event.tip is None:
         return Deciding(work, NOBODY, exactly=False)
     if event.holds and event.holds in work.batches:  # not necessarily the last one tried
         work = _with_landed(work, work.batches[event.holds])
     return Recovering(work, event.tip, event.requests)
+
+
+def _catching_up(work: Work, event: Lagging, now_s: float) -> State:
+    """Wait until the remote shows what this clone has seen there, within the time there is."""
+    work = work.replace(lags=work.lags + 1, deadline_s=work.deadline_s or now_s + event.retry_time_s)
+    state = _in_time(CatchingUp(work, backoff.longest_s(work.lags)), now_s)
+    return _ended(work, give_up.doubt()) if isinstance(state, Failed) and event.in_doubt else state
+
+
+def _caught_up(state: CatchingUp, event: Woke, now_s: float) -> State:
+    return Fetching(state.work, REMOTE)
 
 
 def _recovering(state: Recovering, event: Recovered, now_s: float) -> State:
@@ -284,13 +300,13 @@ def _pushing(state: Pushing, event: Answered | Judged, now_s: float) -> State:
     if line is not None or (state.exactly and verdict.never_sent(answer.words)):
         work = _without_unanswered(work, attempt.commit)
     if line is not None and not work.unanswered and verdict.was_overtaken(line.summary, answer.words, branch):
-        return Pushed(work, attempt, state.exactly, verdict.Verdict("lost", is_looked=False))
+        return Pushed(work.replace(passed=attempt.base), attempt, state.exactly, verdict.Verdict("lost", is_looked=False))
     return Unconfirmed(work, attempt, state.exactly, answer)
 
 
-def _unconfirmed(state: Unconfirmed, event: Fetched | Unreachable, now_s: float) -> State:
+def _unconfirmed(state: Unconfirmed, event: Fetched | Unreachable | Lagging, now_s: float) -> State:
     work, attempt = state.work, state.attempt
-    if isinstance(event, Unreachable):
+    if isinstance(event, (Unreachable, Lagging)):
         return Pushed(work, attempt, state.exactly, verdict.Verdict("unknown"))
     found = verdict.seen(state.answer, f"refs/heads/{work.facts.branch}", attempt.commit, attempt.base, event.tip, event.holds)
     if found.kind in ("landed", "lost"):  # the branch has moved on, so no earlier push can land any more
@@ -393,6 +409,8 @@ def _in_time(state: State, now_s: float) -> State:
 
 
 def _out_of_time(work: Work) -> State:
+    if work.lags:
+        return _failed(work, lambda in_doubt: give_up.lagging(in_doubt=in_doubt))
     return _failed(work, lambda in_doubt: give_up.out_of_time(work.tries, in_doubt=in_doubt))
 
 
@@ -454,6 +472,7 @@ _TRANSITIONS: Mapping[type, Callable[..., State]] = {
     Unconfirmed: _unconfirmed,
     Pushed: _pushed,
     BackingOff: _rested,
+    CatchingUp: _caught_up,
     Withdrawing: _withdrawing,
     Offline: _offline,
     Following: _following,
