@@ -17,13 +17,16 @@ from bd.core.schema import bead_path
 from bd.store.yaml import codec
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
 
-def git(folder: Path | str, *args: str, data: bytes | None = None, check: bool = True) -> str:
-    """What a git command prints, stripped. Fails the test when git does, unless told otherwise."""
-    result = subprocess.run(["git", "-C", os.fspath(folder), *args], input=data, capture_output=True)
+def git(
+    folder: Path | str, *args: str, data: bytes | None = None, check: bool = True, env: Mapping[str, str] | None = None
+) -> str:
+    """What a git command prints, stripped; `env` is more of the environment. Fails the test when git does, unless told otherwise."""
+    words = ["git", "-C", os.fspath(folder), *args]
+    result = subprocess.run(words, input=data, capture_output=True, env={**os.environ, **env} if env else None)
     if check and result.returncode:
         raise AssertionError(f"git {' '.join(args)}: exit {result.returncode}\n{result.stderr.decode(errors='replace')}")
     return result.stdout.decode("utf-8", "replace").strip()

@@ -52,7 +52,10 @@ class Who(NamedTuple):
 
 
 class Commit(NamedTuple):
-    """One commit. `sides` has, for each parent, the files that differ; `form` is the operation that it names."""
+    """One commit. `sides` has, for each parent, the files that differ; `form` is the operation that it names.
+
+    `at` is when it was written, `committed_at` when it was put where it is: later, if its clone kept it for a while.
+    """
 
     name: str
     parents: tuple[str, ...]
@@ -62,6 +65,7 @@ class Commit(NamedTuple):
     form: Mapping[str, Any]
     trailers: Mapping[str, Sequence[str]]
     sides: tuple[tuple[File, ...], ...]
+    committed_at: str
 
     @property
     def files(self) -> tuple[File, ...]:
@@ -137,9 +141,9 @@ def _commit(name: str, parents: tuple[str, ...], data: bytes, sides: tuple[tuple
     headers, text = commit_message.split_commit(data)
     author, at_s = commit_message.signed_by(headers)
     at = time_of_seconds(at_s)
-    return Commit(
-        name, parents, at, author.split(" <")[0], text, commit_message.form_of(text) or {}, commit_message.parse(text), sides
-    )
+    form, trailers = commit_message.form_of(text) or {}, commit_message.parse(text)
+    committed_at = time_of_seconds(commit_message.committed_at_s(headers))
+    return Commit(name, parents, at, author.split(" <")[0], text, form, trailers, sides, committed_at)
 
 
 def _sides(repo: GitRepo, lines: Sequence[Sequence[str]], limits: Sequence[str]) -> Iterator[tuple[File, ...]]:

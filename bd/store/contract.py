@@ -48,7 +48,7 @@ class Draft(NamedTuple):
     """A commit to be made.
 
     `message`, the author (`Name <mail>`), seconds since the epoch, the files (None deletes one), and the modes of files that are
-    not plain. `sign` turns a raw commit into a signed one.
+    not plain. `sign` turns a raw commit into a signed one. `committed_s` is the committer's time if it differs.
     """
 
     message: str
@@ -57,6 +57,12 @@ class Draft(NamedTuple):
     files: dict[str, bytes | None]
     modes: Mapping[str, str] = {}
     sign: Callable[[bytes], bytes] | None = None
+    committed_s: int | None = None
+
+    @property
+    def placed_s(self) -> int:
+        """The committer's time."""
+        return self.at_s if self.committed_s is None else self.committed_s
 
 
 class SideRef(NamedTuple):

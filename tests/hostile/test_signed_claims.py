@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import subprocess
 from typing import TYPE_CHECKING
@@ -277,3 +278,80 @@ def test_a_bead_that_nobody_who_may_has_removed_is_told(verb: str, ada: Clone, c
     git(other.path, "commit", "--quiet", "-m", f"{verb}: hub-b\n\nBd-Op: {form}\n" if verb else "tidied up")
     git(other.path, "push", "--quiet", "origin", "HEAD")
     assert ("unsigned", "hub-b") in codes(clone("fresh"))
+
+
+# --- signed, and still not true ---------------------------------------------------------------
+
+
+@pytest.fixture
+def mallory(ada: Clone, clone: Callable[[str], Clone]) -> Clone:
+    """A clone of mallory, who may sign, while coder holds hub-a; hub-b is open."""
+    ada.here("identity", "allow", "mallory", "--agent", "ada")
+    clone("coder").here("claim", "hub-a", "--agent", "coder")
+    return clone("mallory")
+
+
+def token_of(hub: Path) -> str:
+    bead = tip_bead(hub, "hub-a")
+    assert bead is not None
+    assert bead.claim is not None
+    return bead.claim.token
+
+
+def closes_anothers_claim(mallory: Clone, hub: Path, tmp_path: Path) -> None:
+    mallory.here("close", "hub-a", "--agent", "mallory", env={"BD_TOKEN": token_of(hub)})
+
+
+def frees_a_claim_of_a_moment_ago(mallory: Clone, hub: Path, tmp_path: Path) -> None:
+    """As `bd stalled --reassign` would, a second after the claim."""
+    bead = tip_bead(hub, "hub-a")
+    claim = bead.get("claim")
+    stall = {"id": "hub-a", "token": claim["token"], "attempt": 1, "why": "overdue", "since": claim["started_at"]}
+    form = {"verb": "reassign", "uid": "01ARZ3NDEKTSV4RRFFQ69G5FAX", "by": "agent:mallory", "at": claim["started_at"]}
+    message = f"reassign: hub-a by mallory\n\nBd-Op: {json.dumps({**form, 'args': {'stalls': [stall]}})}\nBd-Agent: mallory\n"
+    text = "id: hub-a\nuid: UID\ntitle: Work\nstatus: open\npriority: 2\nattempts: 1\n"
+    forge(mallory.path, text=text, message=message, key=key_path(tmp_path, "mallory"))
+
+
+def writes_with_a_clock_that_is_behind(mallory: Clone, hub: Path, tmp_path: Path) -> None:
+    mallory.here("comment", "hub-b", "long ago", "--agent", "mallory", env={"BD_TEST_CLOCK_OFFSET_S": "-7200"})
+
+
+@pytest.mark.one_in(2)
+@pytest.mark.parametrize(
+    ("does", "code"),
+    [
+        (closes_anothers_claim, "not_holder"),
+        (frees_a_claim_of_a_moment_ago, "unproved_stall"),
+        (writes_with_a_clock_that_is_behind, "backdated"),
+    ],
+)
+def test_what_signatures_prove_of_the_rest_is_a_violation(
+    does: Callable[[Clone, Path, Path], None], code: str, mallory: Clone, hub: Path, tmp_path: Path, clone: Callable[[str], Clone]
+) -> None:
+    does(mallory, hub, tmp_path)
+    found = clone("fresh").here("audit", "--json", code=7).json
+    assert [(one["code"], one["commit"], one["by"]) for one in found["violations"]] == [(code, tip(hub), "mallory")]
+    assert found["notes"] == []
+
+
+def test_what_was_kept_while_the_hub_was_away_is_dated_by_when_it_was_published(mallory: Clone, hub: Path, ada: Clone) -> None:
+    hours_ago = {"BD_TEST_CLOCK_OFFSET_S": "-7200"}
+    away = hub.rename(hub.with_name("away.git"))
+    mallory.here("comment", "hub-b", "kept", "--agent", "mallory", env=hours_ago)
+    away.rename(hub)
+    ada.here("comment", "hub-b", "newer", "--agent", "ada")
+    mallory.here("sync", "--agent", "mallory")
+    written, placed = (int(git(hub, "log", "-1", f"--format={form}")) for form in ("%at", "%ct"))
+    assert placed - written > 7000
+    found = ada.here("audit", "--fetch", "--json").json
+    assert (found["violations"], found["notes"]) == ([], [])
+
+
+def test_a_stall_that_others_can_confirm_audits_clean(mallory: Clone, ada: Clone, hub: Path) -> None:
+    later = {"BD_TEST_CLOCK_OFFSET_S": "10000"}
+    ada.here("comment", "hub-b", "confirms the clock", "--agent", "ada", env=later)
+    mallory.here("stalled", "--reassign", "--agent", "mallory", env=later)
+    assert tip_bead(hub, "hub-a").claim is None
+    found = ada.here("audit", "--fetch", "--json").json
+    assert (found["violations"], found["notes"]) == ([], [])

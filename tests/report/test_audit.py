@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import pytest
 
 from bd.policy import status_changes
-from bd.report.audit.rules import RULES
+from bd.report.audit.rules import RULES, SIGNED
 from tests.auditing import assert_sound, audited
 from tests.report.typed import AT, Typed, claim, held, said
 from tests.truth import git, tip
@@ -321,7 +321,7 @@ BREACHES = [
 
 
 def test_every_rule_is_broken_by_something() -> None:
-    assert {breach.code for breach in BREACHES} == set(RULES) - {"rewritten", "unsigned"}, (
+    assert {breach.code for breach in BREACHES} == set(RULES) - {"rewritten", "unsigned"} - SIGNED, (
         "what a clone saw is tried below, signatures in tests/hostile"
     )
 
@@ -359,6 +359,107 @@ def test_a_merge_that_drops_a_claim_in_silence(typed: Typed) -> None:
     typed.write(said("create"), "hub-c")
     typed.merge("--strategy=ours")
     assert ("taken_away", "hub-a") in codes(typed.audit())
+
+
+# --- what only signatures could prove ---------------------------------------------------------
+
+
+LATER = "2026-02-21T20:00:00Z"
+BEATS = {"heartbeat_interval_s": 30, "heartbeat_by": "ref"}
+
+
+def stall(**more: Any) -> dict[str, Any]:
+    return {"id": "hub-a", "token": "T1", "attempt": 1, "why": "overdue", "since": AT, **more}
+
+
+def freeing(at: str = LATER, stalls: Any = None, verb: str = "reassign", **claimed: Any) -> Callable[[Typed], str]:
+    """A history in which ben frees ann's claim of 15:00, and says why; `claimed` is more of that claim."""
+
+    def make(hub: Typed) -> str:
+        mine = {"claimed_at": AT, "started_at": AT, **claimed}
+        fields = {**held("ann", "T1"), "claim": claim("ann", "T1", 1, **mine)}
+        hub.write(said("claim", tokens=("T1",)), at=AT, **fields)
+        return hub.write(said(verb, "agent:ben", stalls=[stall()] if stalls is None else stalls), at=at, attempts=1)
+
+    return make
+
+
+def under_anothers_token(hub: Typed) -> str:
+    hub.claim()
+    return hub.write(said("close", "agent:ben", tokens=("T1",)), status="closed", attempts=1)
+
+
+def changed_under_anothers_token(hub: Typed) -> str:
+    hub.claim()
+    return hub.write(said("update", "agent:ben", tokens=("T1",)), **held("ann", "T1", output={"type": "text"}))
+
+
+def retired_though_no_member(hub: Typed) -> str:
+    hub.claim()
+    return hub.write(said("pool-retire", "human:Ada", tokens=("T1",), agent="ann"), attempts=1)
+
+
+def dated_an_hour_before(hub: Typed) -> str:
+    hub.write(said("comment"), at="2026-02-21T16:00:00Z", comments=[WORDS])
+    return hub.write(said("update"), at="2026-02-21T15:29:59Z", comments=[WORDS], priority=1)
+
+
+DOUBTS = [
+    ("not_holder", under_anothers_token),
+    ("not_holder", changed_under_anothers_token),
+    ("not_holder", retired_though_no_member),
+    ("backdated", dated_an_hour_before),
+    ("unproved_stall", freeing(stalls=[{"id": "hub-a", "token": "T1"}])),
+    ("unproved_stall", freeing(stalls=[stall(attempt=2)])),
+    ("unproved_stall", freeing(stalls=[stall(since="2026-02-21T14:00:00Z")])),
+    ("unproved_stall", freeing(stalls=[stall(why="bored")])),
+    ("unproved_stall", freeing(stalls=[stall(why="never_started")])),
+    ("unproved_stall", freeing(stalls=[stall(why="silent")])),
+    ("unproved_stall", freeing(stalls=[stall(why="lost")])),
+    ("unproved_stall", freeing(stalls=[stall(why="validating")])),
+    ("unproved_stall", freeing("2026-02-21T15:00:01Z", [stall(why="silent")], **BEATS)),
+    ("unproved_stall", freeing("2026-02-21T15:00:44Z", [stall(why="silent")], **BEATS)),
+    ("unproved_stall", freeing("2026-02-21T15:07:00Z", [stall(why="never_started")], started_at=None)),
+    ("unproved_stall", freeing("2026-02-21T16:29:59Z")),
+    ("unproved_stall", freeing("2026-02-21T14:45:00Z")),
+]
+
+
+@pytest.mark.parametrize(("code", "make"), DOUBTS)
+def test_what_only_signatures_could_prove_is_a_note(typed: Typed, code: str, make: Callable[[Typed], str]) -> None:
+    guilty = make(typed)
+    audit = typed.audit()
+    assert audit.holds
+    assert [(one.code, one.commit) for one in audit.notes] == [(code, guilty)], audit.notes
+    assert RULES[code].words == audit.as_json()["notes"][0]["rule"]
+    assert set(RULES) >= SIGNED >= {code}
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        freeing(),
+        freeing("2026-02-21T16:30:00Z"),  # twice the hour that it was expected to take, and clocks may differ
+        freeing("2026-02-21T15:01:31Z", [stall(why="silent")], **BEATS),
+        freeing("2026-02-21T15:16:00Z", [stall(why="never_started")], started_at=None),
+    ],
+)
+def test_a_stall_that_is_proved_is_no_note(typed: Typed, make: Callable[[Typed], str]) -> None:
+    make(typed)
+    assert (typed.audit().violations, typed.audit().notes) == ((), ())
+
+
+@pytest.mark.parametrize(
+    ("name", "is_told"), [("ann-2", False), ("ann", False), ("ann-x", True), ("bea", False), ("ben-2", True)]
+)
+def test_only_a_pools_member_can_be_lost(typed: Typed, name: str, is_told: bool) -> None:
+    typed.put_text(".beads/agents/ann.yaml", "name: ann\npool: {max: 3, names: [bea]}\n")
+    typed.put_text(".beads/agents/ben.yaml", "name: ben\n")
+    typed.commit("a pool")
+    typed.claim(name)
+    lost = stall(why="lost", since="")
+    typed.write(said("reassign", "human:Ada", stalls=[lost]), attempts=1)
+    assert [one.code for one in typed.audit().notes] == ["unproved_stall"] * is_told
 
 
 # --- what breaks none ---------------------------------------------------------------------
@@ -626,6 +727,7 @@ def test_what_bd_does_is_sound(clone: Callable[[str], Clone], hub: Path) -> None
     audit = audited(hub)
     assert audit.commits == int(git(hub, "rev-list", "--count", "main"))
     assert (audit.tip, audit.is_whole, audit.hand_made) == (tip(hub), True, ())
+    assert audit.notes == ()
     assert sum(audit.agents.values()) == audit.claims > 2
     assert audit.agents["alice"] >= 2
 

@@ -93,7 +93,7 @@ class Chronicle:
         parents = (f"c{number}",)
         at = time_text(self.store.now)
         form, trailers = commit_message.form_of(text) or {}, commit_message.parse(text)
-        commit = Commit(f"c{number + 1}", parents, at, "Test", text, form, trailers, ((),))
+        commit = Commit(f"c{number + 1}", parents, at, "Test", text, form, trailers, ((),), at)
         found = tuple(
             BeadChange(name, *(version_of(one.fields) if one else None for one in (before.bead(name), self.store.tip.bead(name))))
             for name in sorted({*change.beads, *change.moves})

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from bd.report.audit.audit import Audit
 
 AT = "2026-02-21T15:00:00Z"
+MADE_AT = "2026-02-21T12:00:00Z"
 
 
 def said(verb: str, by: str = "agent:ann", *, tokens: tuple[str, ...] = (), uid: str = "", **args: Any) -> str:
@@ -47,7 +48,7 @@ class Typed:
         git(path, "init", "--quiet", "--initial-branch=main")
         self.put("hub-a")
         self.put("hub-b")
-        git(path, "commit", "--quiet", "-m", "make them")
+        self.commit("make them", MADE_AT)
 
     def put(self, bead_id: str, folder: str = "beads", **fields: Any) -> None:
         """Write a bead's file and let git know, as it is before a commit."""
@@ -60,18 +61,19 @@ class Typed:
         file.write_text(text, encoding="utf-8")
         git(self.path, "add", "--", path)
 
-    def commit(self, message: str) -> str:
-        """Commit what was put; an operation without a uid gets one."""
+    def commit(self, message: str, at: str = "") -> str:
+        """Commit what was put, dated `at`; an operation without a uid gets one."""
         text = message.replace('"uid": ""', f'"uid": "{next(self._uids)}"') if '"uid": ""' in message else message
         if text.endswith("Bd-Uid: "):
             text += text.split('"uid": "')[1].split('"')[0]
-        git(self.path, "commit", "--quiet", "-m", text)
+        dated = {"GIT_AUTHOR_DATE": at, "GIT_COMMITTER_DATE": at} if at else {}
+        git(self.path, "commit", "--quiet", "-m", text, env=dated)
         return git(self.path, "rev-parse", "HEAD")
 
-    def write(self, message: str, bead_id: str = "hub-a", /, **fields: Any) -> str:
-        """A commit of one bead as it now is."""
+    def write(self, message: str, bead_id: str = "hub-a", /, *, at: str = "", **fields: Any) -> str:
+        """A commit of one bead as it now is, dated `at`."""
         self.put(bead_id, **fields)
-        return self.commit(message)
+        return self.commit(message, at)
 
     def remove(self, message: str, bead_id: str = "hub-a") -> str:
         git(self.path, "rm", "--quiet", f"beads/{bead_id}.yaml")

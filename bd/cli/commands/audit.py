@@ -81,6 +81,12 @@ def _tell(app: App, audit: Audit) -> None:
         out.line(f"\nViolations ({len(audit.violations)}):")
     for violation in audit.violations:
         _tell_violation(app, violation)
+    if audit.notes:
+        out.line(f"\nNotes, which only signatures could prove ({len(audit.notes)}):")
+    for note in audit.notes[:_SHOWN]:
+        _tell_violation(app, note)
+    if len(audit.notes) > _SHOWN:
+        out.line(f"  and {len(audit.notes) - _SHOWN} more; `bd audit --json` has all of them")
 
 
 def _tell_made(app: App, made: HandMade) -> None:

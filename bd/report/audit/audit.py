@@ -10,6 +10,8 @@ import contextlib
 from typing import TYPE_CHECKING, NamedTuple
 
 from bd.core.errors import BadInput, NotFound
+from bd.core.times import instant_of
+from bd.policy.clocks import Stamp
 from bd.report.audit import rules
 from bd.report.audit.claim_periods import Tenures
 from bd.report.audit.signed_changes import Believed, believed
@@ -40,7 +42,7 @@ class Violation(NamedTuple):
 
     def todo(self) -> str:
         """Return what to do about it."""
-        return rules.RULES[self.code].todo.format(commit=self.commit[:10], bead=self.bead)
+        return rules.RULES[self.code].todo.format(commit=self.commit[:10], bead=self.bead, by=self.by)
 
     def as_json(self) -> dict[str, Any]:
         where = {key: value for key, value in (("bead", self.bead), ("at", self.at), ("by", self.by)) if value}
@@ -69,7 +71,8 @@ class Audit(NamedTuple):
     """The findings of an audit. `pushes` counts the tries of the commits that began or ended a claim.
 
     `agents` maps each agent to the number of claims it made. `start` is the first commit, or the one after which the audit
-    started (not `is_whole`); `is_cut` means that this clone has no more.
+    started (not `is_whole`); `is_cut` means that this clone has no more. `notes` would be violations if signatures proved who
+    wrote them.
     """
 
     tip: str
@@ -82,6 +85,7 @@ class Audit(NamedTuple):
     agents: dict[str, int]
     hand_made: tuple[HandMade, ...]
     violations: tuple[Violation, ...]
+    notes: tuple[Violation, ...] = ()
 
     @property
     def holds(self) -> bool:
@@ -98,6 +102,7 @@ class Audit(NamedTuple):
             "agents": [{"agent": name, "claims": number} for name, number in self.agents.items()],
             "hand_made": [{**made._asdict(), "what": list(made.what)} for made in self.hand_made],
             "violations": [violation.as_json() for violation in self.violations],
+            "notes": [note.as_json() for note in self.notes],
             "verified": self.holds,
         }
 
@@ -108,7 +113,9 @@ class _Judge:
     def __init__(self, believed: Believed | None = None) -> None:
         self._believed = believed or Believed()
         self.violations: list[Violation] = []
+        self.notes: list[Violation] = []
         self.hand_made: list[HandMade] = []
+        self._dates: dict[str, tuple[str, str]] = {}
         self.commits = 0
         self.pushes = 0
         self.tenures = Tenures(self._blame)
@@ -121,6 +128,7 @@ class _Judge:
         for uid in commit.uids:
             if self._uids.setdefault(uid, commit.name) != commit.name:
                 self._blame("twice", commit, "", f"{commit.subject!r} was carried out by {self._uids[uid][:10]} already")
+        self._hold_dates(commit)
         for fault in self._believed.faults.get(commit.name, ()):
             self._blame("unsigned", commit, fault.bead, fault.text)
         if step.is_found:
@@ -135,6 +143,8 @@ class _Judge:
             for change in changes:
                 for code, text in rules.faults(change, commit):
                     self._blame(code, commit, change.bead, text)
+                for code, text in rules.doubts(change, commit, step.fleet):
+                    self._doubt(code, commit, change.bead, text)
         for bead, words in step.lost:
             self._blame("merge_lost", commit, bead, f"{words} of one side is not in it")
         if commit.is_by_hand:
@@ -146,12 +156,24 @@ class _Judge:
             commit = step.commit
             self.hand_made.append(HandMade(commit.name, commit.at, who(commit).name, what))
 
+    def _hold_dates(self, commit: Commit) -> None:
+        """Compare a commit's date with those of its parents."""
+        at, name = commit.committed_at, who(commit).name
+        self._dates[commit.name] = at, name
+        after, whose = max((self._dates[parent] for parent in commit.parents if parent in self._dates), default=("", ""))
+        if after and Stamp(name, instant_of(at), instant_of(after)).is_backdated:
+            self._doubt("backdated", commit, "", f"it is dated {at}, and follows one of {whose} dated {after}")
+
     def _blame(self, code: str, commit: Commit, bead: str, text: str) -> None:
-        by = who(commit)
-        violation = Violation(code, commit.name, bead, text, commit.at, by.name, commit.is_by_hand)
         self._guilty.add(commit.name)
-        if violation not in self.violations:
-            self.violations.append(violation)
+        _add(self.violations, _violation(code, commit, bead, text))
+
+    def _doubt(self, code: str, commit: Commit, bead: str, text: str) -> None:
+        """Add a violation if signatures prove who wrote the commit, else a note."""
+        if self._believed.requires(commit.name):
+            self._blame(code, commit, bead, text)
+        else:
+            _add(self.notes, _violation(code, commit, bead, text))
 
     def verdict(self, tip: str, start: str, *, is_whole: bool = True, is_cut: bool = False) -> Audit:
         """Return the result of all steps together."""
@@ -159,7 +181,17 @@ class _Judge:
         made = tuple(one for one in self.hand_made if one.commit not in self._guilty)
         agents = dict(sorted(self.tenures.claims.items(), key=lambda item: (-item[1], item[0])))
         claims = sum(agents.values())
-        return Audit(tip, start, is_whole, is_cut, self.commits, claims, self.pushes, agents, made, tuple(self.violations))
+        found = tuple(self.violations), tuple(self.notes)
+        return Audit(tip, start, is_whole, is_cut, self.commits, claims, self.pushes, agents, made, *found)
+
+
+def _violation(code: str, commit: Commit, bead: str, text: str) -> Violation:
+    return Violation(code, commit.name, bead, text, commit.at, who(commit).name, commit.is_by_hand)
+
+
+def _add(found: list[Violation], one: Violation) -> None:
+    if one not in found:
+        found.append(one)
 
 
 def _words(step: Step) -> Iterator[str]:

@@ -34,6 +34,8 @@ class Version(NamedTuple):
     attempts: int
     exclusive: str
     comments: Mapping[str, tuple[str, ...]]
+    type: str = "task"
+    expected: str = ""
 
     @property
     def tokens(self) -> frozenset[str]:
@@ -60,6 +62,8 @@ def version_of(fields: Mapping[str, Any]) -> Version:
         fields.get("attempts", 0),
         fields.get("exclusive", ""),
         {_name_of(comment): tuple(map(str, comment.values())) for comment in fields.get("comments", [])},
+        fields.get("type", "task"),
+        fields.get("expected", ""),
     )
 
 

@@ -8,8 +8,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from bd.core.errors import BadInput
+from bd.core.ids import agent_from_person
 from bd.core.times import canonical_time, instant_of
 from bd.policy import advisory_claims, status_changes
+from bd.report.audit import freed_claims
+from bd.report.commits import who
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -17,13 +21,14 @@ if TYPE_CHECKING:
     from typing import Any
 
     from bd.report.audit.bead_versions import Version
+    from bd.report.audit.freed_claims import Fleet
     from bd.report.commits import Commit
 
     Fault = tuple[str, str]  # a code of `RULES`, and the finding
 
 
 class Rule(NamedTuple):
-    """A rule in words, and what to do about a commit that breaks it; `{commit}` and `{bead}` are filled in."""
+    """A rule in words, and what to do about a commit that breaks it; `{commit}`, `{bead}` and `{by}` are filled in."""
 
     words: str
     todo: str
@@ -39,6 +44,17 @@ RULES = {
     "replaced": Rule("A claim ends before another begins; only its own agent resumes it.", _FREE),
     "changed_hands": Rule("A claim stays its agent's until it ends.", _FREE),
     "taken_away": Rule("A claim ends under its token, by freeing what stalled, or by --force with a reason.", _LOOK),
+    "not_holder": Rule(
+        "A claim is changed and ended by its holder, or openly by somebody else: by force, or because it stalled.",
+        "ask {by} where the token is from; `bd history {bead}` tells what came of it",
+    ),
+    "unproved_stall": Rule(
+        "Whoever frees a stalled claim names its attempt and last sign, and is not earlier than the rule for it allows.", _LOOK
+    ),
+    "backdated": Rule(
+        "A commit is dated no more than 30 minutes before what it follows.",
+        "`git log -2 --format=fuller {commit}` shows both dates: one of two clocks is wrong, or a date is made up",
+    ),
     "without_token": Rule(
         "Status, owner, assignee, claim and output of a held bead change under its token, or by --force with a reason.", _LOOK
     ),
@@ -59,10 +75,14 @@ RULES = {
     ),
 }
 
+# Rules whose breach only signatures can prove: violations if the hub requires them, else notes.
+SIGNED = frozenset({"not_holder", "unproved_stall", "backdated"})
 # Fields that belong to the claim's holder; attempts and claims have their own rules.
 _GUARDED = ("status", "owner", "assignee", "output")
 # Operations whose purpose is to end or change others' claims.
 OPEN_VERBS = frozenset({"agent-remove", "agent-rename"})
+# Operations that end the claims of agents that are gone: the hub's files at that commit tell whether they may.
+FREEING = frozenset({"reassign", "pool-retire"})
 DELETING = frozenset({"delete", "undo", "edit"})
 # An undone write takes its comments along; a person may edit comments in a file; an import brings newer ones.
 _REWORDING = frozenset({"undo", "edit", "import"})
@@ -101,6 +121,52 @@ def may_touch(commit: Commit, tokens: frozenset[str]) -> bool:
 def is_resume(commit: Commit) -> bool:
     """Return whether an agent takes over its own claim."""
     return commit.verb == "claim" and bool(commit.args.get("resume"))
+
+
+def doubts(change: BeadChange, commit: Commit, fleet: Fleet | None) -> Iterator[Fault]:
+    """Yield what a commit did to another's claim that is legal only if the commit tells the truth; codes of `SIGNED`.
+
+    `fleet` is what the hub's files said there, for the verbs of `FREEING`.
+    """
+    before, after = change.before, change.after
+    if before is None or not before.claims:
+        return
+    kept = {claim["token"]: claim for claim in after.claims} if after is not None else {}
+    ended = before._replace(claims=tuple(claim for claim in before.claims if claim["token"] not in kept))
+    if commit.verb == "reassign" and fleet is not None:
+        yield from (("unproved_stall", words) for words in freed_claims.unproved(ended, commit, fleet))
+        return
+    if commit.verb in OPEN_VERBS or is_forced(commit):
+        return
+    for claim in before.claims:
+        agent = str(claim.get("agent"))
+        is_changed = kept.get(claim["token"]) != claim or (after is not None and bool(_changed(before, after)))
+        if (
+            claim["token"] in commit.tokens
+            and is_changed
+            and not (_is_holder(commit, agent) or _is_delegate(commit, agent, fleet))
+        ):
+            what = "changed" if claim["token"] in kept else "ended"
+            yield "not_holder", f"the claim of {agent} was {what} under its token by {who(commit).name}"
+
+
+def _is_delegate(commit: Commit, agent: str, fleet: Fleet | None) -> bool:
+    """Return whether a pool's controller gives back the claims of a member that it has ended."""
+    return commit.verb == "pool-retire" and commit.args.get("agent") == agent and fleet is not None and fleet.is_member(agent)
+
+
+def _is_holder(commit: Commit, agent: str) -> bool:
+    """Return whether the holder made a commit: under the agent's name, or the person's name that it was made of."""
+    name = who(commit).name
+    given = commit.args.get("also_me") if is_resume(commit) else None
+    also = given if isinstance(given, list) else []
+    own = agent.split("@", 1)[0].casefold()
+    if agent == name or agent in also or own == name.split("@", 1)[0].casefold():
+        return True
+    try:
+        return own == agent_from_person(name)
+    except BadInput:
+        return False
 
 
 def faults(change: BeadChange, commit: Commit) -> Iterator[Fault]:

@@ -30,13 +30,20 @@ class Believed:
     def __init__(self, judged: Iterable[Judged] = ()) -> None:
         self.faults: dict[str, list[Unsigned]] = {}
         self._signed: set[str] = set()
+        self._in_force: set[str] = set()
         # The bead before a change that is not believed: the next believed change is compared with it.
         self._had: dict[str, Version | None] = {}
         for one in judged:
             if faults := list(_of(one)):
                 self.faults[one.name] = faults
+            if one.is_in_force:
+                self._in_force.add(one.name)
             if one.signer:
                 self._signed.add(one.name)
+
+    def requires(self, commit: str) -> bool:
+        """Return whether signatures were required at a commit's parents."""
+        return commit in self._in_force
 
     def changes(self, step: Step) -> list[BeadChange]:
         """Return the believed changes of a step's commit. Steps come parents first."""

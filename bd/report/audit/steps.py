@@ -4,14 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from bd.core.schema import AGENTS_DIR, CONFIG_PATH, FILE_LIMIT
+from bd.core.settings import of_hub
 from bd.report import commits
 from bd.report.audit import rules
 from bd.report.audit.bead_versions import Versions
+from bd.report.audit.freed_claims import Fleet
 from bd.report.audit.rules import BeadChange
 from bd.store.bead_locations import Archived
+from bd.store.hub_files import parse_file
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from typing import Any
 
     from bd.report.audit.bead_versions import Version
     from bd.report.commits import Commit, File, Progress
@@ -24,7 +29,7 @@ class Step(NamedTuple):
     """One commit and its changes of beads, against its first parent.
 
     `is_found`: nothing before it is known, so its beads are accepted as they are. `lost` is what a merge dropped: beads and
-    descriptions.
+    descriptions. `fleet` is what the hub's files said, if the commit ends claims of agents that are gone.
     """
 
     commit: Commit
@@ -32,6 +37,7 @@ class Step(NamedTuple):
     is_found: bool = False
     lost: tuple[tuple[str, str], ...] = ()
     unreadable: tuple[str, ...] = ()
+    fleet: Fleet | None = None
 
 
 class Reading:
@@ -66,7 +72,28 @@ class Reading:
         changes = tuple(self._change(bead, files, commit) for bead, files in _by_bead(commit.files))
         broken = tuple(file.path for file in commit.files if (file.bead, file.new) in self.versions.unreadable)
         lost = tuple(self._lost(commit)) if commit.is_merge else ()
-        return Step(commit, changes, lost=lost, unreadable=broken)
+        fleet = self._fleet(commit.parents[0]) if commit.verb in rules.FREEING else None
+        return Step(commit, changes, lost=lost, unreadable=broken, fleet=fleet)
+
+    def _fleet(self, parent: str) -> Fleet:
+        """Return what the hub's own files said at a commit."""
+        config = self._record(f"{parent}:{CONFIG_PATH}", CONFIG_PATH)
+        return Fleet(of_hub(config), lambda name: self._is_member(parent, name))
+
+    def _is_member(self, commit: str, name: str) -> bool:
+        """Return whether a name is that of a pool's member."""
+        _, out, _ = self.repo.run("ls-tree", "-z", "--name-only", commit, "--", AGENTS_DIR, check=False)
+        paths = [path for path in out.decode("utf-8", "replace").split("\0") if path.endswith(".yaml")]
+        files = {path: self._record(f"{commit}:{path}", path) for path in paths}
+        pools = [(path[len(AGENTS_DIR) : -len(".yaml")], file["pool"]) for path, file in files.items() if file.get("pool")]
+        own = {str(one) for _, pool in pools if isinstance(pool, dict) for one in pool.get("names") or ()}
+        return name in own or any(
+            name == pool or (name.startswith(f"{pool}-") and name[len(pool) + 1 :].isdigit()) for pool, _ in pools
+        )
+
+    def _record(self, name: str, path: str) -> Mapping[str, Any]:
+        """Return the fields of a file of the hub; none if it does not exist or can't be read."""
+        return parse_file(path, "", self.repo.objects.read(name, at_most=FILE_LIMIT)).fields or {}
 
     def _change(self, bead: str, files: Sequence[File], commit: Commit) -> BeadChange:
         old, new = _first(file for file in files if file.old), _first(file for file in files if file.new)

@@ -85,7 +85,7 @@ class LooseWriter:
             author,
             draft.at_s,
             author,
-            draft.at_s,
+            draft.placed_s,
             draft.message.encode(),
         )
         return self.write(b"commit", draft.sign(text) if draft.sign else text, length)

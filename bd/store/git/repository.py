@@ -340,7 +340,7 @@ class GitRepo:
             message = draft.message.encode()
             stream.append(b"commit %s\nmark :%d\n" % (ref.encode(), number))
             stream.append(b"author %s %d +0000\n" % (draft.author.encode(), draft.at_s))
-            stream.append(b"committer %s %d +0000\n" % (draft.author.encode(), draft.at_s))
+            stream.append(b"committer %s %d +0000\n" % (draft.author.encode(), draft.placed_s))
             stream.append(b"data %d\n%s\n" % (len(message), message))
             if number > 1:
                 stream.append(b"from :%d\n" % (number - 1))

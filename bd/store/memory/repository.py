@@ -216,6 +216,6 @@ class MemoryRepository:
         tree = name_of(b"tree", listing.encode("utf-8", "surrogateescape"), _LENGTH)
         self.objects.trees[tree] = files
         head = f"tree {tree}\n" + (f"parent {base}\n" if base else "")
-        stamp = f"{draft.author} {draft.at_s} +0000"
-        text = f"{head}author {stamp}\ncommitter {stamp}\n\n{draft.message}".encode()
+        written, placed = (f"{draft.author} {at_s} +0000" for at_s in (draft.at_s, draft.placed_s))
+        text = f"{head}author {written}\ncommitter {placed}\n\n{draft.message}".encode()
         return self.objects.write("commit", draft.sign(text) if draft.sign else text)

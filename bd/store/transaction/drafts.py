@@ -82,10 +82,12 @@ class Chain:
         original: str | None = None,
         context: DecisionContext | None = None,
         told: Callable[[Change], str] | None = None,
+        was_kept: bool = False,
     ) -> Change:
         """Decide an operation at the end of the chain; an empty change adds no step. Raises what `decide` raises.
 
-        `context` replaces the chain's own for an operation of another clone; `told` returns further trailers.
+        `context` replaces the chain's own for an operation of another clone; `told` returns further trailers. `was_kept`: the
+        operation is older than its commit, whose committer's date is not before that of its parent.
         """
         before = self.snapshot
         change = operation.decide(before, context or self._context)
@@ -103,10 +105,19 @@ class Chain:
         held = [claim for bead in were if bead is not None for claim in bead.claims]
         holds = [claim for bead in change.beads.values() if bead is not None for claim in bead.claims]
         sign = self._signer(operation, change, before) if context is None else None  # this clone signs only its own operations
-        self.steps.append(Step(operation, change, files, Draft(text, author, at_s, files, change.modes, sign), held, holds))
+        placed_s = max(at_s, self._end_s()) if was_kept else None
+        draft = Draft(text, author, at_s, files, change.modes, sign, placed_s)
+        self.steps.append(Step(operation, change, files, draft, held, holds))
         self._sum = _joined(self._sum, change)
         self.snapshot = Overlay(self.base, self._sum)
         return change
+
+    def _end_s(self) -> int:
+        """Return the committer's time of the chain's last commit."""
+        if self.steps:
+            return self.steps[-1].draft.placed_s
+        data = self._repo.objects.read(self.base.commit) if self.base.commit else None
+        return commit_message.committed_at_s(commit_message.split_commit(data or b"")[0])
 
     def _signer(self, operation: Operation, change: Change, before: Snapshot) -> Callable[[bytes], bytes] | None:
         """Return the function that signs the commit; None if neither this clone nor the hub asks for a signature."""

@@ -96,7 +96,7 @@ class Replay:
                 continue
             operation = item.operation.renamed(renamed) if renamed else item.operation
             try:
-                change = chain.add(operation, item.author, item.at_s, tries=tries, original=item.original)
+                change = chain.add(operation, item.author, item.at_s, tries=tries, original=item.original, was_kept=True)
             except BdError as error:
                 refused.append(RefusedReplay(uid, item.commit, error))
                 continue
