@@ -147,6 +147,17 @@ class App:
             self._warn(self._snapshot)
         return self._snapshot
 
+    def tell_gaps(self, *, reads_history: bool = True) -> dict[str, Any]:
+        """Report on stderr what this clone can't see of the hub; return the key for a JSON object, if there is anything."""
+        from bd.report.gaps import gaps  # noqa: PLC0415  only for who looks back
+
+        found = list(gaps(self.hub, reads_history=reads_history))
+        if self.flags.at:  # what is missing since then was not there yet
+            found = [gap for gap in found if gap.code == "shallow"]
+        for gap in found:
+            self.out.note(f"warning: {gap.text}")
+        return {"incomplete": [gap.as_json() for gap in found]} if found else {}
+
     def no_hub(self) -> NoHub | None:
         """Return why there is no hub here; None if there is one."""
         try:

@@ -57,15 +57,18 @@ def _pair(pair: tuple[Any, Any]) -> dict[str, Any]:
 
 
 def events(repo: GitRepo, bead_id: str, tip: str, since: str | None = None, *, path: str = "") -> list[Event]:
-    """Return the bead's events, oldest first, without those that `since` contains; a shallow clone has fewer.
+    """Return the bead's events, oldest first, without those that `since` contains.
 
-    `path` is its file at the tip. Moves to the archive and back are followed, and so is a file that got another id.
+    Without those of the first commit of a shallow clone: what that changed is unknown. `path` is the bead's file at the tip.
+    Moves to the archive and back are followed, and so is a file that got another id.
     """
     ranges = (f"^{since}",) if since else ()
+    cut = {*repo.shallow_commits()}
     paths = {bead_path(bead_id), volume_of(path) or path or bead_path(bead_id)}
     while True:
         limits = [f":(literal){one}" for one in sorted(paths)]
-        made = [_of_bead(commit, bead_id) for commit in commits.read(repo, tip, *ranges, paths=limits)]
+        read = commits.read(repo, tip, *ranges, paths=limits)
+        made = [_of_bead(commit, bead_id) for commit in read if commit.name not in cut]
         others = _elsewhere(repo, made, bead_id) - paths
         if not others:
             break

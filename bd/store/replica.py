@@ -355,6 +355,12 @@ class Replica:
             )
         return self.view()
 
+    def fetched_s(self) -> float | None:
+        """Return how many seconds ago this clone last fetched, by bd or by plain git; None if that is unknown."""
+        by_git_s = self.repo.fetched_at_s(self.remote_name or "")
+        ages = [self.looked.age_s(), None if by_git_s is None else max(0.0, self.runtime.now().timestamp() - by_git_s)]
+        return min((age_s for age_s in ages if age_s is not None), default=None)
+
     # --- notes of this clone ---
 
     def stamp(self) -> None:

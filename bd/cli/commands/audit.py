@@ -49,8 +49,9 @@ def run(app: App, since: str | None) -> None:
         found = found._replace(violations=(*found.violations, *gone))
     if not found.holds:
         app.out.exit_code = 7
+    missing = app.tell_gaps(reads_history=found.is_cut)
     if app.out.is_json:
-        app.out.object(found.as_json())
+        app.out.object({**found.as_json(), **missing})
         return
     if app.out.quiet:
         for commit in dict.fromkeys(violation.commit for violation in found.violations):
@@ -65,9 +66,9 @@ def _tell(app: App, audit: Audit) -> None:
     what = "every change kept the rules" if audit.holds else _counted(len(audit.violations), "violation")
     since = "" if audit.is_whole else f" since {audit.start[:7]}"
     out.line(f"{mark}{_counted(audit.commits, 'commit')}{since} to {audit.tip[:7]}: {out.styled(what, 'bold')}")
+    owners = {violation.code for violation in audit.violations} & {"two_owners", "replaced", "changed_hands", "exclusive"}
     if audit.is_cut:
         out.line(f"  This clone is shallow: what was before {audit.start[:7]} could not be checked")
-    owners = {violation.code for violation in audit.violations} & {"two_owners", "replaced", "changed_hands", "exclusive"}
     out.line(f"  {_counted(audit.claims, 'claim')}; {'see below for the owners' if owners else 'no bead had two owners'}")
     for name, number in list(audit.agents.items())[:_SHOWN]:
         out.line(f"    {escaped(name)}  {_counted(number, 'claim')}")

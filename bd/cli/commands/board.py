@@ -57,8 +57,9 @@ def run(app: App, as_html: bool, publish: bool, path: str | None, watch: bool) -
         _publish(app, path, as_html=as_html)
         return
     board = _board(app)
+    missing = app.tell_gaps()
     if app.out.is_json:
-        app.out.object(board.as_json())
+        app.out.object({**board.as_json(), **missing})
     else:
         sys.stdout.write(_text(board, time_text(app.now), as_html=as_html))
 

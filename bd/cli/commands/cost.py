@@ -61,6 +61,7 @@ def run(app: App, bead: str | None, by: str | None, since: str | None, **told: A
 
 def _show_sums(app: App, by: str, since: str | None) -> None:
     snapshot = app.snapshot()
+    app.tell_gaps(reads_history=False)
     start = times.time_text(times.past_instant(since, app.now)) if since else ""
     found = sums(paid(snapshot, start), by, snapshot)
     if app.out.is_json:
@@ -79,6 +80,7 @@ def _show_bead(app: App, typed: str) -> None:
     bead = bead_of(typed, snapshot)
     found = entries(bead)
     tree = snapshot.spent_under(bead.id, times.time_text(app.now))
+    missing = app.tell_gaps(reads_history=False)
     ceiling, left = bead.get("budget_ceiling_usd"), left_under(bead, snapshot, app.now)
     if app.out.is_json:
         attempts = [
@@ -87,7 +89,7 @@ def _show_bead(app: App, typed: str) -> None:
         ]
         shown = {"id": bead.id, "usd": round(sum(one.usd for one in found), 6), "attempts": attempts, "tree_usd": round(tree, 6)}
         money = {"ceiling_usd": ceiling, "left_usd": None if left is None else round(left, 6)}
-        app.out.object({**shown, **{key: value for key, value in money.items() if value is not None}})
+        app.out.object({**shown, **{key: value for key, value in money.items() if value is not None}, **missing})
         return
     rows = [[str(one.attempt or "-"), _usd(one.usd), _tokens(one.tokens), one.model or "-", one.agent or "-"] for one in found]
     if rows:

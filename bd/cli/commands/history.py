@@ -43,6 +43,10 @@ def run(app: App, bead: str, limit: int, since: str | None) -> None:
     found = events(app.hub.repo, bead_id, snapshot.commit, start, path=snapshot.path_of(bead_id))[-limit or None :]
     if not found and not since and not snapshot.exists(bead_id):
         raise NoSuchBead(bead)
+    if start is None or not found:
+        app.tell_gaps()
+    else:
+        app.tell_gaps(reads_history=False)
     if app.out.is_json:
         app.out.json([event.as_json() for event in found])
         return

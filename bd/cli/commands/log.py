@@ -65,6 +65,8 @@ def run(app: App, follow: bool, since: str | None, limit: int | None) -> None:
         hub.fetch()
     tip = hub.commit_at(app.flags.at) if app.flags.at else (follow and hub.published()) or hub.view()
     found, is_cut = _found(app, tip, since, limit)
+    if not follow:
+        app.tell_gaps(reads_history=not is_cut and (not limit or len(found) < limit))
     if app.out.is_json and not follow:
         app.out.json([one.as_json() for one in found])
         return

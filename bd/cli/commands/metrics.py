@@ -51,8 +51,9 @@ def run(app: App, since: str | None, plot: bool, as_prometheus: bool, as_html: b
     tip = snapshot.commit if app.flags.at else app.hub.published() or snapshot.commit
     flow = flow_of(app.hub, tip, app.hub.on_progress, keeps=not app.flags.at)
     numbers = measure(flow, snapshot, app.now, start)
+    missing = app.tell_gaps()
     if app.out.is_json:
-        app.out.object(numbers)
+        app.out.object({**numbers, **missing})
     elif as_prometheus:
         sys.stdout.write(prometheus.text(numbers))
     elif as_html:

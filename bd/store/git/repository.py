@@ -296,6 +296,20 @@ class GitRepo:
         """Return whether history is cut off somewhere."""
         return os.path.exists(os.path.join(self.common_dir, "shallow"))
 
+    def shallow_commits(self) -> list[str]:
+        """Return the commits whose parents are cut off; none in a complete clone."""
+        try:
+            with open(os.path.join(self.common_dir, "shallow"), encoding="ascii") as file:
+                return file.read().split()
+        except FileNotFoundError:
+            return []
+
+    def fetched_at_s(self, remote: str) -> float | None:
+        """Return when plain git last fetched, or cloned, in seconds since the epoch; None if that is unknown."""
+        paths = [os.path.join(self.common_dir, name) for name in ("FETCH_HEAD", f"refs/remotes/{remote}/HEAD")]
+        found = [os.stat(path).st_mtime for path in paths if os.path.exists(path)]
+        return max(found, default=None)
+
     # --- writing objects ---
 
     def write_object(self, kind: str, data: bytes, length: int) -> str:

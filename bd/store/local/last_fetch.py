@@ -40,6 +40,10 @@ class LastFetch:
         with suppress(OSError):
             self._local.write(name, f"{self._runtime.uptime():.3f} {self._runtime.boot_id()}\n")
 
+    def age_s(self) -> float | None:
+        """Return how many seconds ago this clone last fetched; None if never since the machine was started."""
+        return self._age_s("looked")
+
     def _age_s(self, name: str) -> float | None:
         """Return how many seconds ago this was; None if not since the machine started."""
         up_s, _, boot = (self._local.read(name) or "").strip().partition(" ")
