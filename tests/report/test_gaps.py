@@ -97,3 +97,12 @@ def test_a_fetch_by_plain_git_counts(whole: Clone) -> None:
 
 def test_the_past_lacks_nothing_of_now(whole: Clone) -> None:
     assert whole.here("metrics", "--at", "HEAD", env=LATER).err == ""
+
+
+def test_numbers_of_a_cut_history_are_not_kept_for_a_whole_one(whole: Clone, hub: Path, tmp_path: Path) -> None:
+    git(tmp_path, "clone", "--quiet", "--depth", "1", hub.as_uri(), "shallow")
+    shallow = Clone(tmp_path / "shallow")
+    assert shallow.here("metrics", "--json").json["contention"]["claims"] == 0
+    git(shallow.path, "fetch", "--quiet", "--unshallow")
+    found = shallow.here("metrics", "--json").json
+    assert (found["contention"]["claims"], "incomplete" in found) == (1, False)

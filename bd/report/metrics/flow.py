@@ -128,7 +128,7 @@ def _is_row(values: list[Any]) -> bool:
 
 
 def flow_of(hub: Clone, tip: str, on_progress: Progress | None = None, *, keeps: bool = True) -> Flow:
-    """Return the flow up to a commit. The rows are kept in this clone, unless this is a view of the past (`keeps`)."""
+    """Return the flow up to a commit, and keep it in this clone, unless it is only about the past (`keeps`) or cut off."""
     noted = hub.noted_json(_NOTE, _SHAPE)
     kept = noted if noted and noted["format"] == _FORMAT and all(_is_row(row) for row in noted["rows"]) else {}
     start = kept.get("tip") or ""
@@ -138,7 +138,7 @@ def flow_of(hub: Clone, tip: str, on_progress: Progress | None = None, *, keeps:
     if start != tip:
         ranges = (f"^{start}",) if start else ()
         flow.take(log.read(hub.repo, tip, *ranges, on_progress=on_progress))
-        if keeps:
-            with suppress(OSError):  # a read-only clone reads it all again
+        if keeps and not hub.repo.is_shallow:  # else it would lack the past also when that has been fetched
+            with suppress(OSError):  # a clone that can't be written reads it all again
                 hub.note_json(_NOTE, {"format": _FORMAT, "tip": tip, **flow.as_json()})
     return flow
