@@ -260,12 +260,14 @@ NOT_RUN = {
     "bd clone git@host:team/hub.git": "nobody is at that address",
     "bd clone /srv/git/hub.git work/hub": "nothing is at that path",
     "ssh build-3 bd export | bd import -": "there is no such host",
+    "task export | bd import -": "Taskwarrior is another program",
 }
 FILES = {
     "plan.yaml": "title: Field notes\ntasks:\n  - name: page\n    title: Write the page\n",
     "report.md": "What came of it.\n",
     "event.json": '{"action": "opened", "number": 7, "pull_request": {"title": "Mend it"}}',
     "plan.json": '{"title": "Nightly", "tasks": [{"name": "look", "title": "Look at the logs"}]}',
+    ".taskmaster/tasks/tasks.json": '{"master": {"tasks": [{"id": 1, "title": "From task-master"}]}}\n',
     "beads.jsonl": '{"id": "hub-old1", "title": "From elsewhere", "priority": 2}\n',
     ".beads/issues.jsonl": '{"id": "hub-old2", "title": "From this checkout", "priority": 2}\n',
     "../old-hub/.beads/backup/issues.jsonl": '{"id": "hub-old3", "title": "From a dump", "priority": 2, "ephemeral": 0}\n',

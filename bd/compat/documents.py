@@ -105,16 +105,17 @@ def _yaml_document(text: str) -> Any:
     lines = text.split("\n")
     first = next((i for i, line in enumerate(lines) if line.strip() and not line.lstrip().startswith(("#", "---"))), 0)
     if not lines[first].startswith(("- ", "[")) and lines[first].strip() != "-":
-        return _mapping(text)
+        return mapping_of(text)
     body = [*("" for _ in lines[:first]), *(f" {line}" for line in lines[first:])]
     try:
-        return _mapping("\n".join(["beads:", *body]))["beads"]
+        return mapping_of("\n".join(["beads:", *body]))["beads"]
     except codec.Unreadable as error:
         raise codec.Unreadable(_LINE.sub(lambda match: f"(line {int(match[1]) - 1})", str(error))) from None
 
 
-def _mapping(text: str) -> dict[str, Any]:
-    return codec._read(text).root or {}  # noqa: SLF001  untyped; `parse` would change the spelling of 1.10
+def mapping_of(text: str) -> dict[str, Any]:
+    """The one YAML mapping of a text, its values as they are spelled. Raises codec.Unreadable."""
+    return codec._read(text).root or {}  # noqa: SLF001  untyped; what parse gives would spell 1.10 anew
 
 
 def first_choice(value: Any) -> Any:

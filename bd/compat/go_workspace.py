@@ -10,7 +10,7 @@ import re
 from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
-from bd.compat import jsonl_import, table_dumps
+from bd.compat import foreign_trackers, jsonl_import, table_dumps
 from bd.core import ids
 from bd.core.errors import BadInput, NotFound
 from bd.core.schema import STORED_STATUSES, TYPES
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from bd.compat.jsonl_import import Batch
+    from bd.compat.spellings import Words
 
 # Where exports and dumps may be, the most likely first.
 _EXPORTS = (".beads/issues.jsonl", ".beads/beads.jsonl", "issues.jsonl", "beads.jsonl")
@@ -55,13 +56,25 @@ def _has(folder: str, name: str) -> bool:
     return os.path.isfile(path) and not os.path.islink(path) and os.path.getsize(path) > 0
 
 
-def look(place: str, on_progress: Callable[[int, int, str], None] | None = None) -> Workspace:
-    """Read the workspace in a place. Of several exports and dumps, the one with the newest change is used. Raises NotFound."""
-    found = sources(place)
-    if not found:
+def read(source: str, on_progress: Callable[[int, int, str], None] | None = None, words: Words | None = None) -> Batch:
+    """The beads of a file, a folder, or stdin (`-`), in any format that is read here. Raises NotFound and BadInput."""
+    if os.path.isdir(source):
+        is_dump = any(os.path.isfile(os.path.join(source, name, "issues.jsonl")) for name in ("", *_DUMPS, ".beads"))
+        found = None if is_dump else foreign_trackers.read(source, words, on_progress)
+        return found or table_dumps.read(source, on_progress, words)
+    data = jsonl_import.bytes_of(source)
+    found = foreign_trackers.read(source, words, on_progress) or foreign_trackers.of_bytes(data, source, words, on_progress)
+    return found or jsonl_import.read(source, on_progress, words, data)
+
+
+def look(place: str, on_progress: Callable[[int, int, str], None] | None = None, words: Words | None = None) -> Workspace:
+    """What a place holds. Of an export and a dump, the one with the newest change; else another tracker's. Raises NotFound."""
+    batches = [read(source, on_progress, words) for source in sources(place)]
+    if not batches and (foreign := foreign_trackers.read(place, words, on_progress)):
+        batches = [foreign]
+    if not batches:
         looked = ", ".join((*_EXPORTS[:3], *_DUMPS))
         raise NotFound(f"nothing to migrate in {place}", hint=f"looked for {looked}; name a file or a folder: bd migrate FROM")
-    batches = [(table_dumps.read if os.path.isdir(source) else jsonl_import.read)(source, on_progress) for source in found]
     batch = max(batches, key=_newest)
     notes = [f"{other.source} is older, and is left out" for other in batches if other is not batch]
     named = {str(bead.get(key)) for key in ("type", "status") for bead in batch.beads if bead.get(key)}

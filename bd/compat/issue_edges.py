@@ -76,6 +76,17 @@ class EdgeList:
         if self._parent is None:
             self._parent = target
 
+    def drop(self, gone: set[str]) -> list[tuple[str, str]]:
+        """Leave out the edges to these ids; the (kind, target) of each that was there."""
+        lost = [("blocks", target) for target in self._depends_on if target in gone]
+        lost += [(_PARENT, self._parent)] if self._parent in gone and self._parent else []
+        lost += [(link["type"], link["id"]) for link in self._links if link["id"] in gone]
+        self._depends_on = [target for target in self._depends_on if target not in gone]
+        self._parent = None if self._parent in gone else self._parent
+        self._links = [link for link in self._links if link["id"] not in gone]
+        self._details = {pair: detail for pair, detail in self._details.items() if pair[1] not in gone}
+        return lost
+
     def put_into(self, fields: dict[str, Any]) -> dict[str, Any]:
         """Return the fields with these edges."""
         details: dict[str, dict[str, Any]] = {}

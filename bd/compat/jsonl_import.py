@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from bd.compat.go_statuses import OWN_STATUS, stored
 from bd.compat.issue_edges import EdgeList
+from bd.compat.spellings import Words
 from bd.core import ids
 from bd.core.errors import BadInput, NotFound
 from bd.core.schema import BEAD_FIELDS, JSON_NAMES
@@ -48,12 +49,18 @@ _COLUMNS = frozenset(
 )
 _EMPTY_IS_UNSET = (STATED_KEYS | _COLUMNS | _SWITCHES | set(_OWN_NAMES)) - {"priority"}
 _ZERO_TIME = "0001-01-01T00:00:00"
+# What every record of the Go tool's exports states; it leaves out a priority of 0 only. Others who state none mean no priority.
+_GO_KEYS = frozenset({"id", "status", "issue_type", "created_at", "updated_at"})
+_SHOWN_IDS = 5
+_DELETED = "was deleted there (a tombstone)"
+_FORMATS = "Beads JSONL, a table dump, or a tracker's files (docs/compatibility.md); a plan is for `bd plan apply`"
 
 
 class Batch(NamedTuple):
     """The contents of a file or folder: bead fields ready for import, and everything else with the reasons.
 
-    `unread` are pairs (location, reason) of unreadable lines; `lost_edges` are edges whose bead is not in the batch.
+    `unread` are (where, why) of lines that could not be read; `lost_edges` edges of beads that are not in it, or to beads
+    that were deleted there.
     """
 
     source: str
@@ -133,10 +140,15 @@ def _refuse_constant(name: str) -> Any:
     raise ValueError(f"{name} is no number")
 
 
-def read(source: str, on_progress: Callable[[int, int, str], None] | None = None) -> Batch:
-    """Read the beads of a JSONL file (`-`: stdin). Raises NotFound or BadInput if there is nothing to read."""
-    rows, unread = rows_of(bytes_of(source))
-    batch = gather(source, rows, unread, on_progress)
+def read(
+    source: str, on_progress: Callable[[int, int, str], None] | None = None, words: Words | None = None, data: bytes | None = None
+) -> Batch:
+    """The beads of a JSONL file (`-`: stdin). Raises NotFound and BadInput where there is nothing to read."""
+    rows, unread = rows_of(bytes_of(source) if data is None else data)
+    if unread and not rows:
+        where, why = unread[0]
+        raise BadInput(f"{source} is in no format that `bd import` reads: {where} {why}", hint=_FORMATS)
+    batch = gather(source, rows, unread, on_progress, words)
     if any(isinstance(row, dict) and "timeout_ns" in row for _, row in rows[:1]):
         batch.notes.append("this is one table of a dump: import its folder, and dependencies, labels and comments come too")
     return batch
@@ -147,9 +159,11 @@ def gather(
     rows: list[tuple[str, Any]],
     unread: list[tuple[str, str]],
     on_progress: Callable[[int, int, str], None] | None = None,
+    words: Words | None = None,
 ) -> Batch:
-    """Make a batch from issue rows. Of two rows with the same id, the newer is used."""
+    """The batch that issue rows make. Of two rows with one id the newer is taken; `words` are the hub's own."""
     batch = Batch(source, [], [], list(unread), [], [])
+    spelled = _Spelled(words or Words())
     found: dict[str, dict[str, Any]] = {}
     strays: list[tuple[str, dict[str, Any]]] = []
     memories = 0
@@ -162,7 +176,7 @@ def gather(
             if "_schema" not in row:
                 batch.notes.append(f"{where}: a {row['_type']}, not a bead")
         else:
-            _take(where, row, found, strays, batch)
+            _take(where, spelled.row(row) if isinstance(row, dict) else row, found, strays, batch)
     for owner, edge in strays:
         if owner in found:
             its_edges = EdgeList.of(found[owner])
@@ -170,8 +184,59 @@ def gather(
             found[owner] = its_edges.put_into(found[owner])
         else:
             batch.lost_edges.append(f"{owner} -> {edge.get('depends_on_id')} ({edge.get('type') or 'blocks'}): no such bead")
-    batch.beads.extend(found.values())
+    gone = {entry["id"] for entry in batch.skipped if entry["reason"] == _DELETED} - found.keys()
+    for fields in found.values():
+        its_edges = EdgeList.of(fields)
+        lost = its_edges.drop(gone)
+        batch.lost_edges.extend(f"{fields['id']} -> {target} ({kind}): was deleted there" for kind, target in lost)
+        batch.beads.append(its_edges.put_into(fields) if lost else fields)
+    batch.notes.extend(spelled.notes())
     return batch._replace(memories=memories)
+
+
+class _Spelled:
+    """Rows in the hub's words, and what was read into them, to report."""
+
+    def __init__(self, words: Words) -> None:
+        self._words = words
+        self._meant: dict[tuple[str, str, Any], list[str]] = {}
+        self._without_priority: list[str] = []
+
+    def row(self, row: dict[str, Any]) -> dict[str, Any]:
+        """The row with its status, type and priority as this hub says them."""
+        told = dict(row)
+        shown = str(row.get("id") or row.get("title") or "?")
+        for key, read in (("status", self._words.status), ("issue_type", self._words.type), ("type", self._words.type)):
+            if row.get(key):
+                told[key], given = read(row[key])
+                self._note(key, given, told[key], shown)
+        told["priority"], given = self._words.priority(row.get("priority"))
+        self._note("priority", given, told["priority"], shown)
+        if told["priority"] in (None, "") and row.get("base_priority") is None:
+            told["priority"] = 0 if "priority" not in row and row.keys() >= _GO_KEYS else 2
+            if told["priority"] and row.get("status") != "tombstone":
+                self._without_priority.append(shown)
+        return told
+
+    def _note(self, key: str, given: str | None, meant: Any, shown: str) -> None:
+        if given is not None:
+            self._meant.setdefault((key.removeprefix("issue_"), given, meant), []).append(shown)
+
+    def notes(self) -> list[str]:
+        """What was read into the rows, a line for each word."""
+        lines = [f"{key} {given!r} is read as {_level(meant)}: {_few(ids)}" for (key, given, meant), ids in self._meant.items()]
+        if self._without_priority:
+            lines.append(f"without a priority, so P2: {_few(self._without_priority)}")
+        return lines
+
+
+def _level(meant: Any) -> str:
+    return f"P{meant}" if isinstance(meant, int) else str(meant)
+
+
+def _few(names: list[str]) -> str:
+    more = len(names) - _SHOWN_IDS
+    return ", ".join(names[:_SHOWN_IDS]) + (f" and {more} more" if more > 0 else "")
 
 
 def _take(where: str, row: Any, found: dict[str, dict[str, Any]], strays: list[tuple[str, dict[str, Any]]], batch: Batch) -> None:
@@ -182,7 +247,7 @@ def _take(where: str, row: Any, found: dict[str, dict[str, Any]], strays: list[t
     bead_id = str(row.get("id") or "").strip()
     try:
         if row.get("status") == "tombstone":
-            batch.skipped.append({"id": bead_id, "reason": "was deleted there (a tombstone)"})
+            batch.skipped.append({"id": bead_id, "reason": _DELETED})
             return
         if bead_id:
             try:
@@ -219,8 +284,6 @@ def fields_of(row: dict[str, Any], strays: list[tuple[str, dict[str, Any]]] | No
             fields[name] = kept
     if row.get("wisp"):
         fields["ephemeral"] = True
-    if "priority" not in fields and "base_priority" not in fields:
-        fields["priority"] = 0
     labels = row.get("labels") or []
     if labels:
         fields["labels"] = sorted({str(label) for label in (labels if isinstance(labels, list) else [labels])})

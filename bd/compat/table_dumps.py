@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from bd.compat.jsonl_import import Batch
+    from bd.compat.spellings import Words
 
 _ISSUES = "issues.jsonl"
 # Where in a folder the tables may be: directly, or as in a workspace of the Go tool.
@@ -32,8 +33,8 @@ def folder_of(folder: str) -> str:
     raise NotFound(f"{folder} has no {_ISSUES} in it", hint="name the folder of a table dump, or a JSONL file")
 
 
-def read(folder: str, on_progress: Callable[[int, int, str], None] | None = None) -> Batch:
-    """Read the beads of a dump with their labels, edges and comments. Raises NotFound."""
+def read(folder: str, on_progress: Callable[[int, int, str], None] | None = None, words: Words | None = None) -> Batch:
+    """The beads of a dump, with their labels, edges and comments. Raises NotFound."""
     inside = folder_of(folder)
     rows, unread = _table(inside, _ISSUES)
     notes: list[str] = []
@@ -56,7 +57,7 @@ def read(folder: str, on_progress: Callable[[int, int, str], None] | None = None
         else:
             lost.append(f"{owner} -> {row.get('depends_on_id')} ({row.get('type') or 'blocks'}): no such bead")
     _closers(tables["events"], by_id, notes)
-    batch = jsonl_import.gather(folder, rows, unread, on_progress)
+    batch = jsonl_import.gather(folder, rows, unread, on_progress, words)
     settings = {str(row.get("key")): row.get("value") for row in tables["config"]}
     prefix = str(settings.get("issue_prefix") or "") or None
     return batch._replace(lost_edges=[*batch.lost_edges, *lost], notes=[*batch.notes, *notes], prefix=prefix)

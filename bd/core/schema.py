@@ -290,6 +290,11 @@ def flaw_of_claim(claim: Mapping[str, Any]) -> str:
     return "" if is_token(token) else f"has a claim with the token {token!r}, which can't be one"
 
 
+def status_word(text: str) -> str:
+    """A status as it is stored, however it was spelled: `In Progress` and `in-progress` are `in_progress`."""
+    return "_".join(text.lower().replace("-", " ").replace("_", " ").split())
+
+
 def suffix_of(bead_id: str) -> str:
     """Return the part after the prefix: `7k3q` of `hub-7k3q`, `7k3q.2x` of `beads-hub-7k3q.2x`."""
     return bead_id.rsplit("-", 1)[-1]

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from bd.core import versions
 from bd.core.errors import BadInput, Damaged
+from bd.core.schema import status_word
 from bd.core.times import duration_s
 
 if TYPE_CHECKING:
@@ -88,12 +89,16 @@ def _names(value: Any) -> list[str]:
     return [str(part) for part in value]
 
 
+def _statuses(value: Any) -> list[str]:
+    return [status_word(name) for name in _names(value)]
+
+
 KEYS: dict[str, Key] = {
     "prefix": Key("bd", _text, "what new bead ids start with"),
     "domain": Key("", _text, "the part behind @ of an owner; unset: the prefix"),
     "agent": Key("", _text, "the agent, when nothing else names one"),
     "types": Key([], _names, "bead types this hub adds"),
-    "statuses": Key([], _names, "statuses this hub adds"),
+    "statuses": Key([], _statuses, "statuses this hub adds"),
     "max_attempts": Key(3, _whole, "claims a bead may use up"),
     "claim_ttl": Key(900.0, _seconds, "how long a reserved bead may wait to be started"),
     "stall_factor": Key(2.0, _number, "stalled after this many times the expected duration"),

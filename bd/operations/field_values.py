@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from bd.core.errors import BadInput, IdTaken
 from bd.core.ids import twin_of
-from bd.core.schema import BEAD_FIELDS, STORED_STATUSES, TITLE_LIMIT, TYPES
+from bd.core.schema import BEAD_FIELDS, STORED_STATUSES, TITLE_LIMIT, TYPES, status_word
 from bd.core.settings import KEYS
 from bd.core.times import duration_s, typed_time
 from bd.policy.priority import priority_of_base
@@ -43,8 +43,9 @@ def refuse_twin(bead_id: str, snapshot: Snapshot, taken: Iterable[str] = ()) -> 
 
 
 def check_type(text: str, context: DecisionContext) -> str:
-    """Return the bead type, with aliases resolved. Raises BadInput naming the known ones."""
-    name = TYPE_ALIASES.get(text.strip().lower(), text.strip().lower())
+    """The bead type, aliases resolved. Raises BadInput naming the known ones."""
+    folded = "-".join(text.lower().replace("_", " ").split())
+    name = text.strip() if text.strip() in context.settings.types else TYPE_ALIASES.get(folded, folded)
     known = {*TYPES, *NOT_WORK, "publish", "event", *context.settings.types}
     if name not in known:
         raise BadInput(
@@ -55,8 +56,8 @@ def check_type(text: str, context: DecisionContext) -> str:
 
 
 def check_status(text: str, context: DecisionContext) -> str:
-    """Return the stored status. Raises BadInput if this hub does not know it."""
-    name = text.strip().lower().replace("-", "_")
+    """The stored status. Raises BadInput for one this hub does not know."""
+    name = status_word(text)
     if name not in {*STORED_STATUSES, "ready", "pinned", "hooked", *context.settings.statuses}:
         raise BadInput(f"{text!r} is no status here", hint=f"one of {', '.join([*STORED_STATUSES, *context.settings.statuses])}")
     return name

@@ -57,9 +57,10 @@ def derived_uid(words: str, made_at: str | None) -> str:
 class Import(Operation):
     """Import beads in one commit: `beads` (their fields), `on_conflict` (newer, skip, fail), `dedup`.
 
-    Ids are kept; a record without one gets one that is the same each time. A bead with a live claim is never touched. The result
-    lists what was created, updated, unchanged and skipped, which edges were left out, and which are kept as links because they
-    would close a cycle.
+    Ids stay as they are; a record without one gets one that is the same each time. A bead with
+    a live claim is never touched. An edge to a bead that is not here is kept, because a later import may bring it. The result
+    says what was created, updated, unchanged and skipped, which edges lead to a missing bead, and which are kept as links
+    because they close a circle.
     """
 
     verb: ClassVar[str] = "import"
@@ -78,7 +79,11 @@ class Import(Operation):
 
     def decide(self, snapshot: Snapshot, context: DecisionContext) -> Change:
         result: dict[str, list[Any]] = {
-            key: [] for key in ("created", "updated", "unchanged", "skipped", "skipped_dependencies", "kept_as_links")
+            key: []
+            for key in (
+                *("created", "updated", "unchanged", "skipped"),
+                *("dangling_dependencies", "kept_as_links"),
+            )
         }
         records = self._named(snapshot, context)
         wanted = self._wanted(records, self._fresh(records, snapshot, result), snapshot, result)
@@ -98,12 +103,12 @@ class Import(Operation):
     ) -> dict[str, Bead]:
         """Return the beads as the records describe them; records that change nothing go into the result instead."""
         wanted: dict[str, Bead] = {}
+        targets = _Targets(fresh, snapshot, result)
         for bead_id, given in records.items():
             local = snapshot.bead(bead_id)
             if local is None and not fresh[bead_id]:
                 continue
-            record, dropped = _with_known_targets(bead_id, given, fresh, snapshot)
-            result["skipped_dependencies"] += dropped
+            record = targets.checked(bead_id, given)
             if local is None:
                 wanted[bead_id] = self._made(bead_id, record)
                 continue
@@ -150,7 +155,7 @@ class Import(Operation):
             elif spelled.setdefault(bead_id.lower(), bead_id) != bead_id:
                 _skip(result, bead_id, f"differs from {spelled[bead_id.lower()]} only in upper and lower case")
             elif twin:
-                _skip(result, bead_id, f"{twin} has the same title", kind="dedup")
+                _skip(result, bead_id, f"{twin} has the same title", kind="dedup", twin=twin)
             else:
                 fresh[bead_id] = True
         return fresh
@@ -192,12 +197,49 @@ class Import(Operation):
         return replaced, ""
 
 
+class _Targets:
+    """Where the edges of records lead: to a bead of this import or of the hub, or to one that may still come."""
+
+    def __init__(self, fresh: dict[str, bool], snapshot: Snapshot, result: dict[str, list[Any]]) -> None:
+        self._fresh = fresh
+        self._snapshot = snapshot
+        self._twins = {entry["id"]: entry["twin"] for entry in result["skipped"] if entry.get("twin")}
+        self._result = result
+
+    def checked(self, bead_id: str, record: dict[str, Any]) -> dict[str, Any]:
+        """The record with its edges: those to a left-out twin lead to the bead that is here."""
+        kept, details = dict(record), dict(record.get(EDGE_DETAILS, {}))
+        if record.get("depends_on"):
+            found = [self._led(bead_id, target, "blocks", details) for target in record["depends_on"]]
+            kept["depends_on"] = list(dict.fromkeys(found))
+        if record.get("parent"):
+            kept["parent"] = self._led(bead_id, record["parent"], "parent-child", details)
+        if record.get("links"):
+            led = [(link, self._led(bead_id, link["id"], link.get("type", "related"), details)) for link in record["links"]]
+            kept["links"] = [{**link, "id": target} for link, target in led]
+        return {key: value for key, value in {**kept, EDGE_DETAILS: details}.items() if value not in ([], {})}
+
+    def _led(self, bead_id: str, target: str, kind: str, details: dict[str, Any]) -> str:
+        """Where the edge leads; the result names a missing bead, and what is known of the edge moves along to a twin."""
+        if self._fresh.get(target) or self._snapshot.exists(target):
+            return target
+        twin = self._twins.get(target)
+        if twin is None:
+            self._result["dangling_dependencies"].append(f"{bead_id} -> {target} ({kind})")
+            return target
+        for key in (target, f"parent-child:{target}"):
+            detail = details.pop(key, None)
+            if detail:
+                details[key.replace(target, twin)] = detail
+        return twin
+
+
 # --- one record ---------------------------------------------------------------------------
 
 
-def _skip(result: dict[str, list[Any]], bead_id: str, reason: str, *, kind: str | None = None) -> None:
+def _skip(result: dict[str, list[Any]], bead_id: str, reason: str, *, kind: str | None = None, twin: str | None = None) -> None:
     kind = kind or ("stale" if reason.startswith("is newer here") else "kept")
-    result["skipped"].append({"id": bead_id, "reason": reason, "kind": kind})
+    result["skipped"].append({"id": bead_id, "reason": reason, "kind": kind, **({"twin": twin} if twin else {})})
 
 
 def _told_apart(wanted: dict[str, Bead], snapshot: Snapshot, result: dict[str, list[Any]]) -> dict[str, Bead]:
@@ -217,31 +259,6 @@ def _conflicting(there: list[str]) -> IdTaken:
     shown = ", ".join(there[:8]) + (" ..." if len(there) > 8 else "")
     hint = "--on-conflict newer takes what is newer, skip leaves what is here"
     return IdTaken(f"{len(there)} of these beads are here already and differ: {shown}", hint=hint, ids=there)
-
-
-def _with_known_targets(
-    bead_id: str, record: dict[str, Any], fresh: dict[str, bool], snapshot: Snapshot
-) -> tuple[dict[str, Any], list[str]]:
-    """Return the record without edges to unknown beads, and descriptions of those edges."""
-    dropped: list[str] = []
-
-    def is_known(target: str, kind: str) -> bool:
-        if fresh.get(target) or snapshot.exists(target):
-            return True
-        dropped.append(f"{bead_id} -> {target} ({kind}): no such bead")
-        return False
-
-    kept = dict(record)
-    if record.get("depends_on"):
-        kept["depends_on"] = [target for target in record["depends_on"] if is_known(target, "blocks")]
-    if record.get("parent") and not is_known(record["parent"], "parent-child"):
-        del kept["parent"]
-    if record.get("links"):
-        kept["links"] = [link for link in record["links"] if is_known(link["id"], link.get("type", "related"))]
-    if dropped and record.get(EDGE_DETAILS):
-        named = {*kept.get("depends_on", []), kept.get("parent"), *(link["id"] for link in kept.get("links", []))}
-        kept[EDGE_DETAILS] = {key: value for key, value in record[EDGE_DETAILS].items() if key.rpartition(":")[2] in named}
-    return {key: value for key, value in kept.items() if value not in ([], {})}, dropped
 
 
 def _replaced(local: Bead, record: dict[str, Any]) -> Bead:

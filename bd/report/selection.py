@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from bd.core.errors import BadInput
 from bd.core.queries import Lineup, Sought
-from bd.core.schema import TYPES
+from bd.core.schema import TYPES, status_word
 from bd.core.times import instant_of
 from bd.policy.dag import ancestors
 from bd.policy.liveness import stall_on
@@ -119,7 +119,7 @@ def _sought(wanted: Wanted) -> Sought | None:
 
 
 def _names(wanted: Wanted) -> set[str]:
-    return {name.strip().lower().replace("-", "_") for name in wanted.statuses}
+    return {status_word(name) for name in wanted.statuses}
 
 
 def passing(snapshot: Snapshot, wanted: Wanted, now: datetime, settings: Callable[[], Settings]) -> Callable[[Bead], bool]:

@@ -140,8 +140,8 @@ def test_rows_of_a_dump_that_belong_nowhere_are_named(clone: Callable[[str], Clo
     assert "labels.jsonl: one for 'fleet-gone', which is not in the dump" in answer["notes"]
     assert answer["skipped_dependencies"] == [
         "fleet-gone -> fleet-ajb (blocks): no such bead",
-        "fleet-ajb -> fleet-gone (blocks): no such bead",
     ]
+    assert answer["dangling_dependencies"] == ["fleet-ajb -> fleet-gone (blocks)"]
 
 
 def test_a_folder_without_tables_and_a_file_that_is_not_there(clone: Callable[[str], Clone], tmp_path: Path) -> None:
@@ -234,9 +234,9 @@ def test_lines_that_cannot_be_read_are_named_and_the_rest_comes_in(clone: Callab
 def test_a_plan_file_is_no_import(clone: Callable[[str], Clone], tmp_path: Path) -> None:
     plan = tmp_path / "page.yaml"
     plan.write_text("title: Build the page\n")
-    ended = clone("alice").here("import", str(plan), code=7)
-    assert ended.out == f"Imported {plan}: 0 created, 1 unreadable\n"
-    assert "a plan file is for `bd plan apply`" in ended.err
+    ended = clone("alice").here("import", str(plan), code=2)
+    assert ended.out == ""
+    assert "a plan is for `bd plan apply`" in ended.err
 
 
 def test_what_is_no_bead_is_skipped(clone: Callable[[str], Clone], tmp_path: Path) -> None:
@@ -252,21 +252,58 @@ def test_what_is_no_bead_is_skipped(clone: Callable[[str], Clone], tmp_path: Pat
     assert answer["notes"] == ["line 6: a wisp, not a bead"]
 
 
-def test_edges_to_nowhere_are_left_out_and_listed(hub: Path, clone: Callable[[str], Clone], tmp_path: Path) -> None:
+def test_edges_to_missing_beads_stay_and_are_listed(hub: Path, clone: Callable[[str], Clone], tmp_path: Path) -> None:
     alice = clone("alice")
     alice.here("create", "Already here", "--id", "hub-here")
     edges = [edge("web-1", target, kind) for target, kind in (("web-0", "blocks"), ("hub-here", "blocks"), ("web-8", "related"))]
-    rows = [issue("web-1", dependencies=[*edges, edge("web-1", "web-7", "parent-child")])]
-    ended = alice.here("import", str(write_jsonl(tmp_path / "t.jsonl", rows)), "--json")
-    assert ended.json["skipped_dependencies"] == [
-        "web-1 -> web-0 (blocks): no such bead",
-        "web-1 -> web-7 (parent-child): no such bead",
-        "web-1 -> web-8 (related): no such bead",
+    gone = [edge("web-1", "web-6"), edge("web-1", "web-6", "relates-to")]
+    rows = [
+        issue("web-1", dependencies=[*edges, *gone, edge("web-1", "web-7", "parent-child")]),
+        issue("web-6", status="tombstone"),
+    ]
+    answer = alice.here("import", str(write_jsonl(tmp_path / "t.jsonl", rows)), "--json").json
+    assert answer["dangling_dependencies"] == [
+        "web-1 -> web-0 (blocks)",
+        "web-1 -> web-7 (parent-child)",
+        "web-1 -> web-8 (related)",
+    ]
+    assert answer["skipped_dependencies"] == [
+        "web-1 -> web-6 (blocks): was deleted there",
+        "web-1 -> web-6 (relates-to): was deleted there",
     ]
     bead = tip_bead(hub, "web-1")
     assert bead is not None
-    assert (bead.depends_on, bead.parent, bead.links) == (["hub-here"], None, [])
-    assert list(bead.get("edge_details")) == ["hub-here"]
+    assert (bead.depends_on, bead.parent, [link.id for link in bead.links]) == (["web-0", "hub-here"], "web-7", ["web-8"])
+    assert set(bead.get("edge_details")) == {"web-0", "hub-here", "web-7"}
+
+
+@pytest.mark.parametrize("kind", ["blocks", "parent-child", "waits-for", "related"])
+def test_two_files_come_in_as_one_does_in_either_order(
+    clone: Callable[[str], Clone], local_hub: Clone, tmp_path: Path, kind: str
+) -> None:
+    rows = [issue("web-1", dependencies=[edge("web-1", "web-2", kind)]), issue("web-2")]
+    parts = [str(write_jsonl(tmp_path / f"{row['id']}.jsonl", [row])) for row in rows]
+    alice = clone("alice")
+    alice.here("import", parts[0])
+    is_ready = "web-1" in [bead["id"] for bead in alice.here("ready", "--json").json]
+    assert is_ready == (kind in ("parent-child", "related"))
+    alice.here("import", parts[1])
+    local_hub.here("import", str(write_jsonl(tmp_path / "both.jsonl", reversed(rows))))
+    assert alice.here("export").out == local_hub.here("export").out
+    assert alice.here("doctor").code == 0
+
+
+def test_a_bead_left_out_for_its_title_is_waited_for_by_its_twin(
+    hub: Path, clone: Callable[[str], Clone], tmp_path: Path
+) -> None:
+    alice = clone("alice")
+    alice.here("create", "Do web-2", "--id", "hub-twin")
+    rows = [issue("web-1", dependencies=[edge("web-1", "web-2")]), issue("web-2")]
+    source = str(write_jsonl(tmp_path / "t.jsonl", rows))
+    assert alice.here("import", source, "--dedup", "--json").json["created"] == 1
+    bead = tip_bead(hub, "web-1")
+    assert bead is not None
+    assert (bead.depends_on, list(bead.get("edge_details"))) == (["hub-twin"], ["hub-twin"])
 
 
 def test_circles_in_the_data_lose_no_edge_and_block_nobody(
@@ -317,7 +354,7 @@ def test_rows_without_ids_get_one_and_keep_it(hub: Path, clone: Callable[[str], 
     assert all(bead_id.startswith("hub-") for bead_id in first["ids"])
     bead = tip_bead(hub, first["ids"][0])
     assert bead is not None
-    assert (bead.title, bead.type, bead.status, bead.priority) == ("Only a title", "task", "open", 0)
+    assert (bead.title, bead.type, bead.status, bead.priority) == ("Only a title", "task", "open", 2)
     before = commits(hub)
     assert alice.here("import", source, "--json").json["unchanged"] == 2
     assert commits(hub) == before

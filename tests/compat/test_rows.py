@@ -13,6 +13,7 @@ from bd.compat.bead_json import edges
 from bd.compat.issue_edges import EdgeList
 from bd.compat.jsonl_export import record_of
 from bd.compat.jsonl_import import fields_of, gather, rows_of
+from bd.compat.spellings import Words
 from bd.core.model import Bead
 from bd.core.schema import BEAD_FIELDS
 from bd.operations.import_beads import _same
@@ -104,9 +105,58 @@ def test_a_record_begins_with_its_type_and_says_nothing_that_depends_on_now() ->
     assert not {"parent", "phase", "effective_priority", "type", "links", "depends_on"} & set(record)
 
 
-def test_a_missing_priority_is_the_most_urgent_and_a_finer_one_says_both() -> None:
-    assert fields_of({"id": "web-a", "title": "x"})["priority"] == 0
-    assert fields_of({"id": "web-a", "title": "x", "base_priority": 65})["priority"] == 3
+@pytest.mark.parametrize(
+    ("row", "priority", "is_told"),
+    [
+        (issue("web-a", priority=None), 0, False),  # the Go tool leaves out what is zero
+        ({**issue("web-a"), "priority": None}, 2, True),
+        ({**issue("web-a"), "priority": ""}, 2, True),
+        ({"id": "web-a", "title": "x"}, 2, True),
+        ({"id": "web-a", "title": "x", "issue_type": "bug", "status": "open"}, 2, True),
+        ({"title": "x"}, 2, True),
+        ({"id": "web-a", "title": "x", "base_priority": 65}, 3, False),
+        ({"id": "web-a", "title": "x", "priority": "high"}, 1, False),
+        ({"id": "web-a", "title": "x", "priority": "P3"}, 3, False),
+        ({"id": "web-a", "title": "x", "priority": 0}, 0, False),
+    ],
+)
+def test_a_missing_priority_is_p2_and_reported_but_in_the_exports_of_the_go_tool(
+    row: dict[str, Any], priority: int, is_told: bool
+) -> None:
+    batch = gather("x", [("line 1", row)], [])
+    assert batch.beads[0]["priority"] == priority
+    assert any(note.startswith("without a priority, so P2") for note in batch.notes) == is_told
+
+
+@pytest.mark.parametrize(
+    ("key", "given", "meant", "is_told"),
+    [
+        *(("status", word, "in_progress", False) for word in ("In Progress", "in-progress", "IN_PROGRESS", " in  progress ")),
+        *(("status", word, "in_progress", True) for word in ("wip", "Doing", "InProgress")),
+        *(("status", word, "open", True) for word in ("To Do", "todo", "pending", "Ready")),
+        *(("status", word, "closed", True) for word in ("Done", "completed")),
+        *(("status", word, "cancelled", True) for word in ("Canceled", "won't fix", "scrapped")),
+        ("status", "Hooked", "hooked", False),
+        ("status", "review", "review", False),
+        ("status", "QA review", "qa_review", False),
+        ("issue_type", "Merge-Request", "merge-request", False),
+        ("issue_type", "merge_request", "merge-request", False),
+        ("issue_type", "Bug", "bug", False),
+        ("issue_type", "User Story", "story", True),
+        ("type", "enhancement", "feature", True),
+        ("issue_type", "convoy", "convoy", False),
+    ],
+)
+def test_words_of_others_are_read_in_the_hubs(key: str, given: str, meant: str, is_told: bool) -> None:
+    batch = gather("x", [("line 1", {**issue("web-a", issue_type=None), key: given})], [])
+    assert batch.beads[0][key.removeprefix("issue_")] == meant
+    assert any(f"{given!r} is read as {meant}" in note for note in batch.notes) == is_told
+
+
+def test_a_hubs_own_words_stay() -> None:
+    row = issue("web-a", status="todo", issue_type="Defect")
+    bead = gather("x", [("line 1", row)], [], words=Words(["todo"], ["Defect"])).beads[0]
+    assert (bead["status"], bead["type"]) == ("todo", "Defect")
 
 
 def test_unset_columns_are_unset_and_switches_are_truth_values() -> None:

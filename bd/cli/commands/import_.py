@@ -6,8 +6,10 @@ import os
 from typing import TYPE_CHECKING
 
 from bd.cli.spec import Argument, Command, Flag, Option, one_of
-from bd.compat import jsonl_import, table_dumps
+from bd.compat.go_workspace import read
+from bd.compat.spellings import Words
 from bd.core.errors import BadInput, NotFound
+from bd.core.schema import WAITING_LINKS
 from bd.operations.import_beads import CONFLICT_RULES, Import
 
 if TYPE_CHECKING:
@@ -33,24 +35,27 @@ SPEC = Command(
         default="newer",
         help="A bead that is here and differs: newer (default) takes the newer one, skip leaves it, fail stops.",
     ),
-    help="""Bring in beads from JSONL or table dumps.
+    help="""Bring in beads from JSONL, table dumps, or another tracker.
 
-    All in one commit. A bead that somebody works on is never touched.
+    All in one commit. A bead that somebody works on is never touched. An edge to a bead that is not here yet is kept, and waits
+    for it. Reads task-master, Taskwarrior, Backlog.md, ticket and beans, too.
     """,
     examples=[
         "bd import                                 .beads/issues.jsonl of this checkout",
         "bd import ../old-hub/.beads/backup        a folder of table dumps",
         "bd import beads.jsonl --dry-run           only say what would happen",
+        "bd import .taskmaster/tasks/tasks.json    the tasks of task-master; a project's folder does as well",
+        "task export | bd import -                 the tasks of Taskwarrior",
         "ssh build-3 bd export | bd import -",
     ],
 )
 
 
 def run(app: App, source: str | None, given: str | None, dry_run: bool, dedup: bool, on_conflict: str) -> None:
-    """Import beads from JSONL or table dumps."""
+    """Bring in beads from JSONL, table dumps, or another tracker."""
     source = source or given or _default(app)
     progress = progress_of(app)
-    batch = (table_dumps.read if os.path.isdir(source) else jsonl_import.read)(source, progress)
+    batch = read(source, progress, words_of(app))
     progress(len(batch.beads), len(batch.beads), "writing")
     operation = Import(**app.asked(beads=batch.beads, on_conflict=on_conflict, dedup=dedup))
     if dry_run:
@@ -62,6 +67,12 @@ def run(app: App, source: str | None, given: str | None, dry_run: bool, dedup: b
     if batch.unread:
         app.out.exit_code = 7
     tell(app, batch, result, dry_run=dry_run, published=published)
+
+
+def words_of(app: App) -> Words:
+    """The statuses and types that this hub has beside the usual ones."""
+    settings = app.settings()
+    return Words(settings.statuses, settings.types)
 
 
 def progress_of(app: App) -> Callable[[int, int, str], None]:
@@ -88,13 +99,8 @@ def _default(app: App) -> str:
 def tell(app: App, batch: Batch, result: dict[str, list[Any]], *, dry_run: bool, published: bool) -> None:
     """Report what was imported, what was not, and why."""
     skipped = [*batch.skipped, *({"id": entry["id"], "reason": entry["reason"]} for entry in result["skipped"])]
-    lost = [*batch.lost_edges, *result["skipped_dependencies"]]
-    is_plan = batch.unread and batch.source.endswith((".yaml", ".yml"))
-    notes = [
-        *batch.notes,
-        *(["a plan file is for `bd plan apply`"] if is_plan else []),
-        *([] if dry_run else _prefix_note(app, batch)),
-    ]
+    lost = batch.lost_edges
+    notes = [*batch.notes, *([] if dry_run else _prefix_note(app, batch))]
     if app.out.is_json:
         app.out.object(_document(batch, result, skipped, lost, notes, dry_run=dry_run, published=published))
     else:
@@ -106,8 +112,14 @@ def tell(app: App, batch: Batch, result: dict[str, list[Any]], *, dry_run: bool,
     _list(app, "can't be read", [f"{batch.source}, {where}: {why}" for where, why in batch.unread])
     _list(app, "skipped", [f"{entry['id'] or 'a bead without id'}: {entry['reason']}" for entry in skipped])
     _list(app, "edge left out", lost)
+    _list(app, "waits for a bead that is not here", [edge for edge in result["dangling_dependencies"] if _waits(edge)])
+    _list(app, "leads to a bead that is not here", [edge for edge in result["dangling_dependencies"] if not _waits(edge)])
     _list(app, "edge kept as a link", result["kept_as_links"])
     _list(app, "note", notes + ([f"{batch.memories} memories are left out: they are no beads"] if batch.memories else []))
+
+
+def _waits(edge: str) -> bool:
+    return edge.rpartition("(")[2].rstrip(")") in ("blocks", *WAITING_LINKS)
 
 
 def _document(
@@ -129,6 +141,7 @@ def _document(
         "memories": batch.memories,
         "ids": [*result["created"], *result["updated"]],
         "skipped_dependencies": lost,
+        "dangling_dependencies": result["dangling_dependencies"],
         "kept_as_links": result["kept_as_links"],
         "stale_skipped_ids": [entry["id"] for entry in result["skipped"] if entry["kind"] == "stale"],
         "dedup_skipped": sum(entry["kind"] == "dedup" for entry in result["skipped"]),

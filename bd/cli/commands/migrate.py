@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from bd.cli.commands.import_ import progress_of, tell
+from bd.cli.commands.import_ import progress_of, tell, words_of
 from bd.cli.spec import Argument, Command, Flag, Option
 from bd.compat.go_workspace import look, sources
 from bd.core.errors import BadInput
@@ -65,7 +65,7 @@ def run(
     if is_there and not source and not sources(where):
         _nothing(app)
         return
-    found = look(source or where, progress_of(app) if is_there else None)
+    found = look(source or where, progress_of(app) if is_there else None, words_of(app) if is_there else None)
     chosen = prefix or found.prefix
     if not is_there and not chosen:
         raise BadInput("the ids here have no common prefix", hint="bd migrate --prefix hub")

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from bd.core.errors import BadInput
-from bd.core.schema import INNER_FIELDS
+from bd.core.schema import INNER_FIELDS, status_word
 from bd.core.times import canonical_time, duration_s
 
 if TYPE_CHECKING:
@@ -91,7 +91,7 @@ def _as_priority(key: str, value: Any) -> int:
 
 
 def _as_status(key: str, value: Any) -> str:
-    word = _as_text(key, value).strip().lower().replace("-", "_")
+    word = status_word(_as_text(key, value))
     return "open" if word == "ready" else word
 
 
