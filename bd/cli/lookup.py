@@ -37,6 +37,15 @@ def beads_of(typed: Iterable[str], snapshot: Snapshot) -> tuple[list[Bead], list
     return found, missing
 
 
+def id_to_filter_by(app: App, snapshot: Snapshot, typed: str) -> str:
+    """The id that a filter means. One that no bead has stays as it is: nothing matches it, and a note says so."""
+    try:
+        return ids.resolve(typed, snapshot.starting, snapshot.exists)
+    except NoSuchBead:
+        app.out.note(f"there is no bead {typed}")
+        return typed.strip()
+
+
 def list_them(
     app: App,
     what: str,

@@ -10,6 +10,7 @@ import json
 from itertools import islice
 from typing import TYPE_CHECKING
 
+from bd.core.queries import made_of
 from bd.core.schema import JSON_NAMES
 from bd.core.times import instant_of
 from bd.policy.dag import awaited
@@ -237,7 +238,7 @@ _KNOWN = frozenset(
 
 
 def _child_order(pair: tuple[Bead, str]) -> tuple[str, str]:
-    return pair[0].created_at, pair[0].id
+    return made_of(pair[0].fields), pair[0].id
 
 
 def linked(bead: Bead | None, kind: str, ranking: Ranking) -> dict[str, Any] | None:
@@ -270,7 +271,7 @@ def epics(snapshot: Snapshot, now: datetime) -> list[dict[str, Any]]:
     """Return the open epics with the progress of their children."""
     found = []
     ranking = Ranking(snapshot, now)
-    for bead in sorted(snapshot.live(), key=lambda bead: (bead.priority, bead.created_at, bead.id)):
+    for bead in sorted(snapshot.live(), key=lambda bead: (bead.priority, made_of(bead.fields), bead.id)):
         if bead.type != "epic":
             continue
         children = snapshot.children_of(bead.id)

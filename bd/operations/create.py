@@ -8,7 +8,7 @@ from bd.core import ids
 from bd.core.errors import BadInput, Damaged, IdTaken
 from bd.core.model import Bead, Change
 from bd.core.schema import BEAD_FIELDS, CONFIG_PATH, SPENT_KEYS, WAITING_LINKS
-from bd.core.times import time_text
+from bd.core.times import time_text, timedelta
 from bd.operations.base import Operation, mint, register, subject
 from bd.operations.dependencies import refuse_circles
 from bd.operations.field_values import check_status, check_title, checked, refuse_twin
@@ -143,10 +143,12 @@ class Create(Operation):
                 beads[new_id] = None
         new = [(new_id, spec) for new_id, spec in zip(touched, specs, strict=True) if new_id in beads]
         edges = {new_id: self._edges(spec, snapshot, names) for new_id, spec in new}
-        for new_id, spec in new:
+        for number, (new_id, spec) in enumerate(new):
             if not self.args.get("force"):
                 refuse_away(spec.get("assignee"), snapshot, self.asked_at)
-            beads[new_id] = self._made(new_id, with_refs(spec, names), edges[new_id], snapshot, context)
+            # Lists put older beads first: those of one call follow each other by the smallest step that a time can show.
+            stamp = time_text(self.asked_at + timedelta(microseconds=number), exact=True)
+            beads[new_id] = self._made(new_id, with_refs(spec, names), edges[new_id], snapshot, context, stamp)
         for new_id, spec_edges in edges.items():
             self._let_wait(spec_edges.blocks, new_id, snapshot, beads)
         made = self.made_before(touched)
@@ -212,7 +214,9 @@ class Create(Operation):
             parent = names.get(parent) or self.find(parent, snapshot).id
         return minted_id(context.settings, spec["uid"], is_taken, parent)
 
-    def _made(self, new_id: str, spec: dict[str, Any], edges: _Edges, snapshot: Snapshot, context: DecisionContext) -> Bead:
+    def _made(
+        self, new_id: str, spec: dict[str, Any], edges: _Edges, snapshot: Snapshot, context: DecisionContext, stamp: str
+    ) -> Bead:
         given = {key: value for key, value in spec.items() if key in BEAD_FIELDS}
         fields = {key: value for key, value in checked(given, context).items() if value not in (None, [], {})}
         if edges.parent:
@@ -221,7 +225,6 @@ class Create(Operation):
             if above is not None and spec.get("inherit_labels", True):
                 labels = sorted({*fields.get("labels", []), *above.labels})
                 fields.update({"labels": labels} if labels else {})
-        stamp = time_text(self.asked_at)
         status = check_status(str(fields.get("status", "open")), context)
         fields.setdefault("priority", 2)
         bead = Bead(
@@ -234,7 +237,7 @@ class Create(Operation):
                 "status": "open" if status == "ready" else status,
                 "created_at": fields.get("created_at", stamp),
                 "created_by": fields.get("created_by", self.by),
-                "updated_at": time_text(self.asked_at, exact=True),
+                "updated_at": stamp,
             }
         )
         if fields.get("defer_until") and bead.status == "open":

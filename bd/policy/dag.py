@@ -37,6 +37,11 @@ def ancestors(bead: Bead, snapshot: Snapshot) -> list[Bead]:
     return found
 
 
+def is_below(bead: Bead, root_id: str, snapshot: Snapshot) -> bool:
+    """Whether the bead is below another at any depth; the other may be missing."""
+    return bead.parent == root_id or any(root_id in (parent.id, parent.parent) for parent in ancestors(bead, snapshot))
+
+
 def is_under(bead_id: str, root_id: str, snapshot: Snapshot) -> bool:
     """Return whether the bead is the root, or anywhere below it."""
     if bead_id == root_id:

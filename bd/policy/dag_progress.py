@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from bd.core.queries import made_of
 from bd.policy.dag import Graph, ancestors, awaited
 from bd.policy.readiness import Readiness
 
@@ -61,7 +62,7 @@ def children_by_parent(snapshot: Snapshot) -> dict[str, list[Bead]]:
         if bead.parent:
             found.setdefault(bead.parent, []).append(bead)
     for beads in found.values():
-        beads.sort(key=lambda bead: (bead.created_at, bead.id))
+        beads.sort(key=lambda bead: (made_of(bead.fields), bead.id))
     return found
 
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from bd.core.errors import BadInput
-from bd.core.queries import Lineup, Sought
+from bd.core.queries import Lineup, Sought, made_of
 from bd.core.schema import TYPES, status_word
 from bd.core.times import instant_of
-from bd.policy.dag import ancestors
+from bd.policy.dag import is_below
 from bd.policy.liveness import stall_on
 from bd.policy.ranking import Ranking
 from bd.policy.readiness import NOT_WORK, Readiness, status_now
@@ -231,7 +231,8 @@ def _tests(wanted: Wanted, snapshot: Snapshot, now: datetime) -> Iterable[Callab
         word = wanted.waiting.casefold()
         yield lambda bead: (bead.get("waiting_on") or "").casefold() == word
     if wanted.parent:
-        yield lambda bead: any(parent.id == wanted.parent for parent in ancestors(bead, snapshot))
+        above = wanted.parent
+        yield lambda bead: is_below(bead, above, snapshot)
     if wanted.no_parent:
         yield lambda bead: not bead.parent
     if wanted.title:
@@ -285,8 +286,8 @@ def ordered(beads: list[Bead], sort: str, ranking: Ranking, *, reverse: bool = F
         "priority": ranking.listed,
         "hybrid": ranking.key,
         "effective": ranking.key,
-        "created": lambda bead: (bead.created_at, bead.id),
-        "oldest": lambda bead: (bead.created_at, bead.id),
+        "created": lambda bead: (made_of(bead.fields), bead.id),
+        "oldest": lambda bead: (made_of(bead.fields), bead.id),
         "updated": lambda bead: (bead.updated_at, bead.id),
         "closed": lambda bead: (bead.get("closed_at") or "", bead.id),
         "status": lambda bead: (status_now(bead, ranking.now), *ranking.listed(bead)),

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import pytest
+
 from tests.truth import tip, tip_bead
 
 if TYPE_CHECKING:
@@ -179,3 +181,28 @@ def test_show_tells_what_was_handed_over(board: Clone) -> None:
     shown = board.here("show", "hub-kid1", "hub-kid2", "--json").json
     assert shown[0]["output"]["artifacts"][0] == {"name": "form", "ref": "https://x.org/f"}
     assert shown[1]["spec"]["context_refs"] == ["form=https://x.org/f", ".beads/config.yaml"]
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "hub-a --blocks hub-b",
+        "hub-a --blocks=hub-b",
+        "hub-a -b hub-b",
+        "--blocks hub-b hub-a",
+        "hub-b --blocked-by hub-a",
+        "hub-b --depends-on=hub-a",
+        "add hub-b hub-a",
+        "add hub-b --blocked-by hub-a",
+    ],
+)
+def test_every_way_to_say_which_bead_waits(local_hub: Clone, words: str) -> None:
+    for name in ("a", "b"):
+        local_hub.here("create", name, "--id", f"hub-{name}")
+    answer = local_hub.here("dep", *words.split(), "--json").json
+    assert (answer["issue_id"], answer["depends_on_id"], answer["type"]) == ("hub-b", "hub-a", "blocks")
+
+
+def test_a_flag_without_a_bead_is_a_mistake(local_hub: Clone) -> None:
+    for words in ("dep hub-a --blocks", "dep --blocks hub-a", "dep list --blocks hub-a"):
+        local_hub.here(*words.split(), code=2)

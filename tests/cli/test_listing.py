@@ -222,3 +222,34 @@ def test_what_waits_for_a_person_is_a_list_of_its_own(board: Clone, clock: FakeC
     assert names(board, "list", "--status", "stalled") == ""
     board.here("update", "hub-bug", "--status", "open")
     assert names(board, "list", "--waiting", "human") == "", "however it was opened"
+
+
+def test_a_filter_by_a_bead_that_is_not_there_finds_nothing(board: Clone) -> None:
+    for words in ("list", "ready", "blocked", "search Fix", "list --all", "ready --limit 0"):
+        ended = board.here(*words.split(), "--parent", "hub-nowhere", "--json")
+        assert ended.json == []
+        assert "there is no bead hub-nowhere" in ended.err
+    assert board.here("count", "--parent", "hub-nowhere", "--json").json["count"] == 0
+    assert board.here("list", "--id", "hub-nowhere", "--json").json == []
+    assert board.here("children", "hub-nowhere", code=4).out == ""
+
+
+def test_children_of_a_missing_bead_are_found_by_its_id(local_hub: Clone) -> None:
+    row = {"id": "web-b", "title": "Left alone", "priority": 2, "parent": "hub-a"}
+    (local_hub.path / "a.jsonl").write_text(json.dumps(row), encoding="utf-8")
+    local_hub.here("import", "a.jsonl")
+    assert [bead["id"] for bead in local_hub.here("list", "--parent", "hub-a", "--json").json] == ["web-b"]
+
+
+def test_beads_made_in_one_second_are_listed_in_the_order_they_were_made(local_hub: Clone, clock: FakeClock) -> None:
+    order = []
+    for number in range(6):
+        clock.move(milliseconds=1)
+        order.append(local_hub.here("create", f"Do {number}", "--silent").out.strip())
+    plan = "".join(f"- {{title: Part {number}}}\n" for number in range(6))
+    (local_hub.path / "beads.yaml").write_text(plan, encoding="utf-8")
+    clock.move(milliseconds=1)
+    made = local_hub.here("create", "--file", "beads.yaml", "--json").json
+    order += list(made["ids"].values()) if isinstance(made, dict) else [bead["id"] for bead in made]
+    for words in ("list", "ready", "list --sort created", "list --sort hybrid"):
+        assert [bead["id"] for bead in local_hub.here(*words.split(), "--json").json] == order

@@ -24,7 +24,7 @@ def test_lists_carry_raw_edges_and_counts(board: Clone) -> None:
             for key in ("dependency_count", "dependent_count", "comment_count"):
                 assert type(bead[key]) is int
     wire = next(bead for bead in board.here("list", "--json").json if bead["id"] == "hub-kid2")
-    made = {"issue_id": "hub-kid2", "created_at": "2026-02-21T15:02:00Z"}
+    made = {"issue_id": "hub-kid2", "created_at": "2026-02-21T15:02:00.000000Z"}
     assert wire["dependencies"] == [
         {**made, "depends_on_id": "hub-kid1", "type": "blocks"},
         {**made, "depends_on_id": "hub-epic", "type": "parent-child"},

@@ -40,7 +40,7 @@ def test_a_new_bead() -> None:
         "type": "task",
         "status": "open",
         "priority": 2,
-        "created_at": STAMP,
+        "created_at": AT,
         "created_by": "agent:coder",
         "updated_at": AT,
     }

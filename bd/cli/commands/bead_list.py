@@ -6,10 +6,10 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from bd.cli import bead_lines
+from bd.cli.lookup import id_to_filter_by
 from bd.cli.spec import PRIORITY, Flag, Option, list_option
 from bd.cli.values import flat, key_values
 from bd.compat import bead_json
-from bd.core import ids
 from bd.core.times import instant_back
 from bd.policy.readiness import Readiness
 from bd.report.selection import Wanted
@@ -76,10 +76,10 @@ def wanted_of(app: App, snapshot: Snapshot, **flags: Any) -> Wanted:
         labels_not=tuple(flat(flags.get("labels_not"))),
         unlabelled=bool(flags.get("no_labels")),
         waiting=flags.get("waiting") or None,
-        parent=ids.resolve(parent, snapshot.starting, snapshot.exists) if parent else None,
+        parent=id_to_filter_by(app, snapshot, parent) if parent else None,
         no_parent=bool(flags.get("no_parent")),
         title=flags.get("title"),
-        ids=tuple(ids.resolve(text, snapshot.starting, snapshot.exists) for text in flat(flags.get("ids"))),
+        ids=tuple(id_to_filter_by(app, snapshot, text) for text in flat(flags.get("ids"))),
         metadata=key_values(tuple(flags.get("metadata") or ())),
         texts={key: flags[key] for key in ("description", "notes") if flags.get(key)},
         times=times,

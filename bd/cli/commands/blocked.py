@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from bd.cli.lookup import id_to_filter_by
 from bd.cli.spec import Command, Option
 from bd.compat import bead_json
-from bd.core import ids
-from bd.policy.dag import ancestors
+from bd.policy.dag import is_below
 from bd.policy.ranking import Ranking
 from bd.policy.readiness import Readiness
 
@@ -31,8 +31,8 @@ def run(app: App, parent: str | None) -> None:
     waiting = blocked_beads(app)
     if parent:
         snapshot = app.snapshot()
-        above = ids.resolve(parent, snapshot.starting, snapshot.exists)
-        waiting = [bead for bead in waiting if any(one.id == above for one in ancestors(bead, snapshot))]
+        above = id_to_filter_by(app, snapshot, parent)
+        waiting = [bead for bead in waiting if is_below(bead, above, snapshot)]
     if app.out.is_json:
         app.out.json(blocked_objects(app, waiting))
         return

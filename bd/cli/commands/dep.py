@@ -218,12 +218,24 @@ def cycles(app: App) -> None:
         app.out.line("No circles.")
 
 
+# The Go tool's other ways to say which of two beads waits, and whether the flag names the one that waits.
+_FLAG_WAITS = {"--blocks": True, "-b": True, "--blocked-by": False, "--depends-on": False}
+
+
 def _blocking(words: list[str]) -> list[str]:
-    """Rewrite `dep A --blocks B`, the Go tool's other way to say that B waits for A, as `dep add B A`."""
-    for flag in ("--blocks", "-b"):
-        if flag in words[1:] and words[0] not in SPEC.commands:
-            place = words.index(flag)
-            words = ["add", *words[place + 1 : place + 2], words[0], *words[1:place], *words[place + 2 :]]
+    """`dep A --blocks B` as `dep add B A`, and `dep B --blocked-by A` likewise."""
+    for place, word in enumerate(words):
+        flag, equals, other = word.partition("=")
+        if flag not in _FLAG_WAITS:
+            continue
+        behind = place + (1 if equals else 2)
+        others = [*words[:place], *words[behind:]]
+        bead = next((one for one in others if not one.startswith("-")), None)
+        if bead is None or bead in SPEC.commands or (not equals and behind > len(words)):
+            return words
+        others.remove(bead)
+        other = other if equals else words[place + 1]
+        return ["add", *((other, bead) if _FLAG_WAITS[flag] else (bead, other)), *others]
     return words
 
 

@@ -9,6 +9,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
 from bd.core.ids import hub_name
+from bd.core.queries import made_of
 from bd.core.times import instant_of, time_of_seconds
 from bd.policy.capacity import is_presumed_offline, limit_of, status_of
 from bd.policy.eligibility import pause_of, pause_words
@@ -90,7 +91,7 @@ def gather(snapshot: Snapshot, flow: Flow, settings: Settings, now: datetime) ->
     for bead in snapshot.live():
         by_phase[readiness.phase(bead)].append(bead)
     for beads in by_phase.values():
-        beads.sort(key=lambda bead: (base_priority(bead), bead.created_at, bead.id))
+        beads.sort(key=lambda bead: (base_priority(bead), made_of(bead.fields), bead.id))
     held = [bead for phase in ("claimed", "running", "validating") for bead in by_phase[phase]]
     parked = by_phase["parked"]
     standing_still = [bead for bead in parked if not waits_for_human(bead) and bead.type != "epic"]
