@@ -267,6 +267,7 @@ FILES = {
     "report.md": "What came of it.\n",
     "event.json": '{"action": "opened", "number": 7, "pull_request": {"title": "Mend it"}}',
     "plan.json": '{"title": "Nightly", "tasks": [{"name": "look", "title": "Look at the logs"}]}',
+    "city.toml": '[[agent]]\nname = "refinery"\n\n[agent.pool]\nmax = 1\n',
     ".taskmaster/tasks/tasks.json": '{"master": {"tasks": [{"id": 1, "title": "From task-master"}]}}\n',
     "beads.jsonl": '{"id": "hub-old1", "title": "From elsewhere", "priority": 2}\n',
     ".beads/issues.jsonl": '{"id": "hub-old2", "title": "From this checkout", "priority": 2}\n',

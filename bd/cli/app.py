@@ -13,18 +13,20 @@ from bd.compat import bead_json
 from bd.core import times
 from bd.core.errors import BadInput, BdError, Damaged, NoHub, NoSuchBead, RemoteUnreachable
 from bd.core.identity import claimant, identify
-from bd.core.schema import BEADS_DIR, suffix_of
+from bd.core.known_keys import unknown_keys
+from bd.core.schema import BEADS_DIR, CONFIG_PATH, suffix_of
 from bd.operations.reader import OperationReader
 from bd.policy.ranking import Ranking
 from bd.store import Clone, locate, session
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from datetime import datetime
     from typing import Any
 
     from bd.core.identity import Identity
-    from bd.core.model import Bead, Change, Snapshot
+    from bd.core.known_keys import UnknownKey
+    from bd.core.model import Bead, Change
     from bd.core.runtime import Runtime
     from bd.core.settings import Settings
     from bd.operations.base import Operation
@@ -34,6 +36,9 @@ if TYPE_CHECKING:
 
 # What `--at` can't show: records in side refs are not kept.
 SIGNS = "signs of life beside the branch"
+
+# Mistyped keys that a read names; the doctor names all.
+_SHOWN_KEYS = 5
 
 
 class Globals(NamedTuple):
@@ -186,13 +191,27 @@ class App:
                 raise
             self.out.note(f"warning: {error.message}; answering from what this clone has")
 
-    def _warn(self, snapshot: Snapshot) -> None:
-        """Name the files that can't be read; with --strict, also set the exit code."""
+    def unknown_settings(self) -> list[UnknownKey]:
+        """The keys of the clone's and the user's own settings that nothing reads."""
+        place = self.hub.place
+        layers = (("the clone's config.yaml", place.clone_layer), ("your config.yaml", place.user_layer))
+        return [found._replace(path=where) for where, layer in layers for found in unknown_keys(CONFIG_PATH, layer)]
+
+    def warn_of_keys(self, unknown: Sequence[UnknownKey]) -> None:
+        """Name the keys that nothing reads; the files count all the same."""
+        for found in unknown[:_SHOWN_KEYS]:
+            self.out.note(f"warning: {found.path} {found.words}")
+        if len(unknown) > _SHOWN_KEYS:
+            self.out.note(f"warning: {len(unknown) - _SHOWN_KEYS} more unknown keys; `bd doctor` lists them")
+
+    def _warn(self, snapshot: CachedSnapshot) -> None:
+        """Name the files that can't be read; with --strict the exit code says so too."""
         damages = snapshot.damages
         for damage in damages[:10]:
             self.out.note(f"warning: {damage.path} {damage.reason} (left alone; see bd doctor)")
         if damages and self.flags.strict:
             self.out.exit_code = 7
+        self.warn_of_keys([*snapshot.cache.unknown_keys(reported=True), *self.unknown_settings()])
         if sys.stdout.isatty() and not self.flags.at:
             self._warn_of_edits()
 

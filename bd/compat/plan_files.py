@@ -8,16 +8,14 @@ are not valid (`task_01J8K1...`) are placeholders: they are kept as metadata, an
 from __future__ import annotations
 
 from difflib import get_close_matches
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
-from bd.compat.documents import Entry, as_json, entries_of, first_choice, is_null, typed
+from bd.compat.documents import Entry, as_json, entries_of, first_choice, is_null
 from bd.compat.jsonl_import import bytes_of
 from bd.compat.plan_beads import Misplaced, Place, Spec, edge_kind, read_spec, refuse_unusable
 from bd.core.errors import BadInput
-from bd.core.ids import check_agent
 from bd.core.model import Bead
-from bd.core.schema import AGENT_FIELDS, CAPACITY_FIELDS, WAITING_LINKS
-from bd.core.times import duration_text
+from bd.core.schema import WAITING_LINKS
 from bd.operations.field_values import check_status, checked
 from bd.policy.dag import find_cycle, find_parent_loop
 from bd.store.empty_snapshot import EmptySnapshot
@@ -32,12 +30,6 @@ _ID = frozenset({"id"})
 _PLAN_KEYS = frozenset({*_LIST_KEYS, "edges", "commit_message", "id"})
 _ENDS = {"from": ("from", "from_key", "from_id", "source"), "to": ("to", "to_key", "to_id", "target")}
 _OF_DAG = ("tasks", "roots", "leaves")
-_AGENT_NAMES = {
-    "type": "role",
-    "max_concurrent_tasks": "max_concurrent",
-    "poll_interval_sec": "interval",
-    "claim_ttl_sec": "claim_ttl",
-}
 
 
 def read_plan(source: str, context: DecisionContext | None = None) -> list[dict[str, Any]]:
@@ -106,7 +98,8 @@ def _specs_of(entry: Entry) -> list[Spec]:
         raise BadInput(f"{where.words or 'the file'}: a plan is a mapping or a list", hint="docs/format.md, A plan file")
     if isinstance(root.get("agent"), dict) and "title" not in root:
         raise BadInput(
-            f"{where.words or 'the file'} describes an agent, not beads", hint="agents live in .beads/agents/NAME.yaml"
+            f"{where.words or 'the file'} describes an agent, not beads",
+            hint="`bd import FILE` makes of it .beads/agents/NAME.yaml",
         )
     if isinstance(root.get("dag"), dict) and "title" not in root:
         return _dag({**root["dag"], **{key: value for key, value in root.items() if key == "tasks"}}, where.inside("dag", "dag"))
@@ -230,47 +223,6 @@ def _say_placeholders(spec: Spec) -> None:
         words = f"The source names its {', '.join(there)} by placeholders; metadata keeps them."
         notes = spec.fields.get("notes")
         spec.fields["notes"] = f"{notes}\n{words}" if notes else words
-
-
-class AgentForm(NamedTuple):
-    """The contents of an agent's file: the keys of its own file, and those of its capacity file."""
-
-    agent: dict[str, Any]
-    capacity: dict[str, Any]
-
-
-def read_agent(source: str) -> AgentForm:
-    """Read an agent as printed in the papers: wrapped in `agent:`, or as a capacity file. Raises BadInput and NotFound."""
-    entry = entries_of(bytes_of(source), source)[0]
-    root = entry.value if isinstance(entry.value, dict) else {}
-    agent: dict[str, Any] = {}
-    capacity: dict[str, Any] = {}
-    if isinstance(root.get("agent"), dict):
-        raw = root["agent"]
-        name = check_agent(str(raw.get("id", raw.get("name", ""))).lower().replace("_", "-"))
-        agent["name"], capacity["agent"] = name, name
-        raw = {key: value for key, value in raw.items() if key not in ("id", "name")}
-    else:
-        raw = root
-        capacity["agent"] = check_agent(str(raw.get("agent", "")))
-    for given, value in raw.items():
-        key = _AGENT_NAMES.get(given, given)
-        if is_null(value) or given == "agent":
-            continue
-        if given.endswith("_sec"):
-            agent[key] = duration_text(float(typed(given, value, "number")))
-        elif key == "status":
-            word = str(first_choice(value))
-            capacity[key] = "available" if word == "active" else word
-        elif key in AGENT_FIELDS and agent:
-            agent[key] = typed(key, value, AGENT_FIELDS[key])
-        elif key in CAPACITY_FIELDS:
-            capacity[key] = typed(key, value, CAPACITY_FIELDS[key])
-        else:
-            (agent or capacity)[key] = as_json(value)
-    if "max_concurrent" in agent:
-        capacity["max_concurrent"] = agent["max_concurrent"]
-    return AgentForm(agent, capacity)
 
 
 # --- names --------------------------------------------------------------------------------

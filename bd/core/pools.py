@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from bd.core.errors import BdError
+from bd.core.nearest import nearest
 from bd.core.schema import AGENTS_DIR, agent_path, is_agent
 from bd.core.times import duration_s
 
@@ -85,7 +86,7 @@ def pool_of(name: str, file: Mapping[str, Any]) -> Pool:
         return Pool(name)
     if not isinstance(given, dict):
         return Pool(name, flaws=("`pool` is no map of settings, and is left out",))
-    flaws = [f"`{key}` is no setting of a pool" for key in sorted(map(str, given)) if key not in _KEYS]
+    flaws = [_unknown(key) for key in sorted(map(str, given)) if key not in _KEYS]
     said: dict[str, Any] = {"min": 0, "is_explicit": True}
     said.update({key: str(given[key]) for key in _TEXTS if given.get(key)})
     for key in _COUNTS:
@@ -102,6 +103,11 @@ def pool_of(name: str, file: Mapping[str, Any]) -> Pool:
     said["names"] = _names(given.get("names"), flaws)
     pool = _within(Pool(name, **said), flaws)
     return pool._replace(flaws=tuple(flaws)) if flaws else pool
+
+
+def _unknown(key: str) -> str:
+    meant = nearest(key, sorted(_KEYS))
+    return f"`{key}` is no setting of a pool{f': did you mean `{meant}`?' if meant else ''}"
 
 
 def _names(given: Any, flaws: list[str]) -> tuple[str, ...]:

@@ -229,7 +229,37 @@ CONFIG_FIELDS: dict[str, Kind] = {
 # The key under which the configuration keeps idempotency keys of deleted beads (key -> id), so that they are not created again.
 SPENT_KEYS = "spent_keys"
 
-# Names that differ in the Go tool's JSON: our key -> its key.
+# What stands in a bead's maps that have no table of their own.
+RETRY_KEYS = ("strategy", "initial_delay", "backoff_multiplier", "max_delay", "jitter", "retry_on", "no_retry_on")
+SPEC_KEYS = ("prompt", "context_refs", "max_cost_usd", "max_duration", "model_preferences", "fallback_models", "constraints")
+OUTPUT_KEYS = ("type", "validation", "validation_schema", "data", "artifacts")
+# Keys that beads have from the Go tool: kept, and given back by an export.
+GO_KEYS = frozenset(
+    {
+        *("edge_details", "ephemeral", "pinned", "is_template", "no_history", "closed_by_session", "sender", "source_system"),
+        *("spec_id", "wisp_type", "mol_type", "work_type", "bonded_from", "await_type", "await_id", "timeout", "waiters"),
+        *("source_formula", "source_location", "event_kind", "actor", "target", "payload", "compaction_level"),
+        *("original_size", "compacted_at", "compacted_at_commit"),
+    }
+)
+# What else they may have from it, and what an import puts aside.
+GO_COLUMNS = frozenset(
+    {
+        *("source_repo", "agent_state", "hook_bead", "role_bead", "role_type", "rig", "quality_score", "last_activity"),
+        *("timeout_ns", "crystallizes", "foreign_fields", "hook_slot", "deleted_at", "deleted_by", "delete_reason", "due_source"),
+    }
+)
+# The first words of the Go tool's own settings, which may stand in the same file.
+GO_CONFIG_KEYS = frozenset(
+    {
+        *("issue-prefix", "issue_prefix", "no-db", "no-daemon", "no-auto-flush", "no-auto-import", "json", "db", "actor"),
+        *("auto-start-daemon", "flush-debounce", "sync-branch", "sync", "multi-repo", "export", "status", "backup", "dolt"),
+        *("validation", "directory", "git", "daemon", "routing", "hierarchy", "external_projects", "ai", "no-push", "id"),
+        *("create", "prime", "federation", "events-export", "auto-compact", "conflict"),
+    }
+)
+
+# What the Go tool's JSON calls otherwise: our key to its key.
 JSON_NAMES = {"type": "issue_type", "deadline": "due_at"}
 STORED_STATUSES = ("open", "in_progress", "blocked", "deferred", "validating", "closed", "cancelled", "dead_letter")
 DONE_STATUSES = frozenset({"closed", "cancelled"})

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from bd.core.errors import BadInput, IdTaken
 from bd.core.model import Bead, Change
-from bd.core.schema import DONE_STATUSES
+from bd.core.schema import DONE_STATUSES, GO_KEYS
 from bd.core.times import instant_of, time_text
 from bd.operations.base import Operation, register, subject
 from bd.operations.capacity_file import with_capacity
@@ -37,10 +37,7 @@ STATED_KEYS = frozenset(
         *("title", "type", "status", "priority", "description", "design", "acceptance_criteria", "notes", "assignee"),
         *("owner", "estimated_minutes", "created_at", "created_by", "updated_at", "started_at", "closed_at", "close_reason"),
         *("deadline", "defer_until", "external_ref", "metadata", "labels", "depends_on", "parent", "links", "comments"),
-        *(EDGE_DETAILS, "ephemeral", "pinned", "is_template", "no_history", "closed_by_session", "sender", "source_system"),
-        *("spec_id", "wisp_type", "mol_type", "work_type", "bonded_from", "await_type", "await_id", "timeout", "waiters"),
-        *("source_formula", "source_location", "event_kind", "actor", "target", "payload", "compaction_level"),
-        *("original_size", "compacted_at", "compacted_at_commit"),
+        *GO_KEYS,
     }
 )
 _ULID_CHARS = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"

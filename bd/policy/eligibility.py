@@ -19,7 +19,7 @@ from bd.policy import capacity
 from bd.policy.budget import Purse
 from bd.policy.preference import kept_until
 from bd.policy.readiness import Readiness, Reason, is_past
-from bd.policy.roles import SKILL_RULES, interval_of, is_fallback, skills_of
+from bd.policy.roles import SKILL_RULES, interval_of, is_fallback, misspelt_skills, skills_of
 from bd.policy.work_queue import ready_beads
 
 if TYPE_CHECKING:
@@ -238,7 +238,8 @@ def _skill_reason(
         return _fallback_reason(bead, agent, others, readiness)
     skills = skills_of(agent)
     if not matches_skills(bead, skills):
-        return Reason("skills", f"matches none of {name}'s skills")
+        wrong = misspelt_skills(agent)
+        return Reason("skills", f"matches none of {name}'s skills{f', which its file misspells ({wrong})' if wrong else ''}")
     if not matches_prefix(bead, skills):
         owner = next((other for other, fields in others.items() if matches_prefix(bead, skills_of(fields))), None)
         if owner:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from bd.core.known_keys import misspelt
+from bd.core.schema import AGENT_FIELDS
 from bd.core.times import duration_s
 
 if TYPE_CHECKING:
@@ -21,15 +23,32 @@ ROLE_SKILLS: dict[str, dict[str, list[str]]] = {
     "research": {"title_prefix": ["Research:"]},
     "publisher": {"title_prefix": ["Publish:"]},
 }
+_RULES = frozenset(SKILL_RULES)
+# A rule that no label fits.
+_NOTHING: dict[str, list[str]] = {"labels": [""]}
 _FALLBACK_ROLES = frozenset({"overseer"})
 
 
 def skills_of(agent: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the agent's skill rules: its own, else its role's."""
+    """The agent's skill rules: its own, else its role's."""
+    if misspelt_skills(agent):
+        return _NOTHING
     skills = agent.get("skills")
     if skills is not None:
         return skills  # type: ignore[no-any-return]
     return ROLE_SKILLS.get(agent.get("role", ""), {})
+
+
+def misspelt_skills(agent: Mapping[str, Any]) -> str | None:
+    """The key by which the agent's file most likely meant its skills, or a rule of them; None where nothing is misspelt.
+
+    Whoever mistypes a rule wants less than everything: until it is mended, the agent fits nothing by its skills.
+    """
+    skills = agent.get("skills")
+    if isinstance(skills, dict):
+        wrong = (misspelt(skills, rule, SKILL_RULES) for rule in SKILL_RULES if not skills.keys() <= _RULES)
+        return next((f"skills.{key}" for key in wrong if key), None)
+    return None if agent.keys() <= AGENT_FIELDS.keys() else misspelt(agent, "skills", AGENT_FIELDS)
 
 
 def interval_of(agent: Mapping[str, Any]) -> float:

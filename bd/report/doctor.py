@@ -9,6 +9,7 @@ from bd import __version__
 from bd.core import versions
 from bd.core.errors import BadInput, BdError, Damaged
 from bd.core.ids import is_prefix
+from bd.core.known_keys import is_reported
 from bd.core.pools import pools_of
 from bd.core.schema import (
     ARCHIVE_DIR,
@@ -51,6 +52,7 @@ def examine(hub: Clone, snapshot: CachedSnapshot, now: datetime, *, remote: bool
     """Return every finding, the worst first."""
     found = [
         *_files(hub, snapshot),
+        *_keys(snapshot),
         *_pools(snapshot),
         *_triggers(snapshot),
         *_graph(snapshot),
@@ -102,6 +104,20 @@ def _files(hub: Clone, snapshot: CachedSnapshot) -> Iterator[Finding]:
     if active > ACTIVE_FILES_ADVISED:
         words = f"holds {active} files; hosts advise fewer than {ACTIVE_FILES_ADVISED}; `bd archive` moves what is long done"
         yield Finding("note", "many_files", BEADS_DIR, words)
+
+
+def _keys(snapshot: CachedSnapshot) -> Iterator[Finding]:
+    """Every key that nothing reads: where it is surely a mistake each file, else a line for all beads that have it."""
+    others: dict[str, list[str]] = {}
+    for found in snapshot.cache.unknown_keys(reported=False):
+        if is_reported(found):
+            yield Finding("warning", "unknown_key", found.path, found.words)
+        else:
+            others.setdefault(found.key, []).append(bead_id_of(found.path) or found.path)
+    for key, beads in others.items():
+        names = ", ".join(beads[:3]) + (" ..." if len(beads) > 3 else "")
+        number = "1 bead has" if len(beads) == 1 else f"{len(beads)} beads have"
+        yield Finding("note", "unknown_key", key, f"nothing reads it; {number} it: {names}")
 
 
 def _pools(snapshot: Snapshot) -> Iterator[Finding]:

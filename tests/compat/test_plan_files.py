@@ -8,10 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from bd.compat.plan_files import read_agent, read_plan
+from bd.compat.plan_files import read_plan
 from bd.core.errors import BadInput, NotFound
-from bd.core.schema import AGENT_FIELDS, CAPACITY_FIELDS
-from bd.store.yaml import codec, editor
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -290,30 +288,3 @@ dag:
     root, a, b = plan(tmp_path, text)
     assert (root["name"], a["parent"], b["parent"]) == ("dag_1", "dag_1", "task_01...")
     assert (b["deps"], b["metadata"], b["status"]) == (["task_01..."], {"depends_on": ["task_09..."]}, "in_progress")
-
-
-def test_the_agent_examples_load_as_an_agent_and_its_capacity_file() -> None:
-    agent, capacity = read_agent(str(SEEDS / "agent.yaml"))
-    assert agent == {
-        "name": "agent-coder-01",
-        "role": "coder",
-        "capabilities": ["code-execution", "git", "testing", "typescript", "python"],
-        "models_available": ["claude-sonnet-4", "claude-haiku"],
-        "max_concurrent": 2,
-        "interval": "5s",
-        "claim_ttl": "1m",
-    }
-    assert (capacity["status"], capacity["budget_remaining_usd"], capacity["current_tasks"]) == ("available", 45.0, 1)
-    for fields, table in ((agent, AGENT_FIELDS), (capacity, CAPACITY_FIELDS)):
-        assert codec.parse(editor.document(fields, table).encode(), table).fields == fields
-    none, status = read_agent(str(SEEDS / "agent-status.yaml"))
-    assert none == {}
-    assert status == {
-        "agent": "codemonkey",
-        "status": "available",
-        "current_tasks": 1,
-        "max_concurrent": 2,
-        "last_heartbeat": "2026-02-19T21:00:00Z",
-    }
-    as_it_is = codec.parse((SEEDS / "agent-status.yaml").read_bytes(), CAPACITY_FIELDS).fields
-    assert as_it_is["agent"] == "codemonkey"

@@ -6,10 +6,13 @@ import os
 from typing import TYPE_CHECKING
 
 from bd.cli.spec import Argument, Command, Flag, Option, one_of
+from bd.compat import agent_files
 from bd.compat.go_workspace import read
+from bd.compat.jsonl_import import bytes_of
 from bd.compat.spellings import Words
 from bd.core.errors import BadInput, NotFound
-from bd.core.schema import WAITING_LINKS
+from bd.core.schema import WAITING_LINKS, agent_path
+from bd.operations.beads import Write
 from bd.operations.import_beads import CONFLICT_RULES, Import
 
 if TYPE_CHECKING:
@@ -21,6 +24,7 @@ if TYPE_CHECKING:
 
 _SHOWN = 50
 _SMALL = 200
+_AGENT_FILES = (".yaml", ".yml", ".toml")
 
 
 SPEC = Command(
@@ -46,6 +50,7 @@ SPEC = Command(
         "bd import beads.jsonl --dry-run           only say what would happen",
         "bd import .taskmaster/tasks/tasks.json    the tasks of task-master; a project's folder does as well",
         "task export | bd import -                 the tasks of Taskwarrior",
+        "bd import city.toml                       pools in TOML, as agent files; an agent's registration in YAML as well",
         "ssh build-3 bd export | bd import -",
     ],
 )
@@ -54,6 +59,9 @@ SPEC = Command(
 def run(app: App, source: str | None, given: str | None, dry_run: bool, dedup: bool, on_conflict: str) -> None:
     """Bring in beads from JSONL, table dumps, or another tracker."""
     source = source or given or _default(app)
+    if source.endswith(_AGENT_FILES) and (agents := agent_files.read(bytes_of(source), source)):
+        _bring_in_agents(app, agents, source, dry_run=dry_run)
+        return
     progress = progress_of(app)
     batch = read(source, progress, words_of(app))
     progress(len(batch.beads), len(batch.beads), "writing")
@@ -67,6 +75,26 @@ def run(app: App, source: str | None, given: str | None, dry_run: bool, dedup: b
     if batch.unread:
         app.out.exit_code = 7
     tell(app, batch, result, dry_run=dry_run, published=published)
+
+
+def _bring_in_agents(app: App, agents: list[agent_files.Agent], source: str, *, dry_run: bool) -> None:
+    """Write the agent files that a registration or a list of pools stands for, in one commit."""
+    names = [agent.name for agent in agents]
+    records = {agent_path(agent.name): agent.fields for agent in agents}
+    operation = Write(**app.asked(records=records, words=f"agents {', '.join(names)}"))
+    published = False
+    if dry_run:
+        app.preview(operation)
+    else:
+        published = app.publish(operation).published
+    left = [line for agent in agents for line in agent.left]
+    if app.out.is_json:
+        app.out.object({"source": source, "agents": names, "left_out": left, "dry_run": dry_run, "published": published})
+    else:
+        app.out.said(f"{'Would import' if dry_run else '✓ Imported'} {source}: agents {', '.join(names)}")
+    _list(app, "not taken over", left)
+    if any(agent.fields.get("pool") for agent in agents):
+        app.out.note("note: commands of a pool run where they are trusted: `bd trust` shows them")
 
 
 def words_of(app: App) -> Words:

@@ -46,6 +46,7 @@ def run(app: App, list_kept: bool, dismissed: tuple[str, ...], accept_rewrite: b
 def synchronise(app: App, *, force: bool = False, reason: str | None = None) -> None:
     """Publish what is local, fetch, and report the result."""
     outcome, edits = app.hub.sync(app.identity.by, force=force, reason=reason)
+    unknown = app.hub.snapshot().cache.unknown_keys(reported=True)
     refused = [{"uid": item.uid, "error": item.error.message, "code": item.error.code} for item in outcome.refused]
     if edits.damages:
         app.out.exit_code = 7
@@ -59,6 +60,7 @@ def synchronise(app: App, *, force: bool = False, reason: str | None = None) -> 
                 "replayed": outcome.replayed,
                 "refused": refused,
                 "unreadable": [damage._asdict() for damage in edits.damages],
+                "unknown_keys": [found._asdict() for found in unknown],
                 "tip": outcome.commit,
             }
         )
@@ -73,6 +75,7 @@ def synchronise(app: App, *, force: bool = False, reason: str | None = None) -> 
         app.out.note(f"refused: {item['error']} (kept; `bd sync --kept` lists it, `bd sync --dismiss {item['uid']}` lets it go)")
     for damage in edits.damages:
         app.out.note(f"left alone: {damage.path} {damage.reason}")
+    app.warn_of_keys(unknown)
 
 
 def _kept(app: App, dismissed: tuple[str, ...]) -> None:

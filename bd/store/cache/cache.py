@@ -12,6 +12,7 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from bd.core.known_keys import UnknownKey, is_reported
 from bd.core.model import Damage
 from bd.core.schema import ARCHIVE_DIR, BEADS_DIR, CAPACITY_DIR, CONFIG_PATH, SIGNERS_PATH, is_volume, volume_of
 from bd.core.settings import hub_setting
@@ -210,7 +211,8 @@ class Cache:
         db = self._db
         # A volume with readable beads is no longer damaged, or is listed again after them.
         db.execute("DELETE FROM damages WHERE path IN (?, ?)", (path, volume_of(path)))
-        db.execute("DELETE FROM records WHERE path = ?", (path,))
+        for table in ("records", "unknown_keys"):
+            db.execute(f"DELETE FROM {table} WHERE path = ?", (path,))
         known = db.execute("SELECT n, id, live FROM beads WHERE path = ?", (path,)).fetchone()
         if known is None:
             return set(), False
@@ -232,6 +234,8 @@ class Cache:
         many("INSERT INTO costs VALUES (?, ?, ?, ?, ?)", ((number, *spent) for number, bead in beads for spent in bead.costs))
         records = ((one.path, one.oid, one.is_simple, one.fields) for one in files if one.fields is not None)
         many("INSERT INTO records VALUES (?, ?, ?, ?)", records)
+        unknown = ((*key, is_reported(key)) for one in files for key in one.unknown)
+        many("INSERT INTO unknown_keys VALUES (?, ?, ?, ?)", unknown)
         many("INSERT INTO damages VALUES (?, ?)", ((one.path, one.reason) for one in files if one.reason is not None))
 
     def advance(self, rows: Iterable[Row | str], commit: str) -> None:
@@ -416,6 +420,11 @@ class Cache:
     def damages(self) -> list[Damage]:
         found = [Damage(path, reason) for path, reason in self.ask("SELECT path, reason FROM damages")]
         return sorted(found)
+
+    def unknown_keys(self, *, reported: bool) -> list[UnknownKey]:
+        """The keys that nothing reads: only those that are surely mistakes, or all of them."""
+        query = "SELECT path, key, nearest FROM unknown_keys WHERE reported >= ? ORDER BY path, rowid"
+        return [UnknownKey(*row) for row in self.ask(query, (int(reported),))]
 
     def doubles(self) -> list[Damage]:
         """Return ids that two files have, including those that differ only in case (case-insensitive file systems)."""

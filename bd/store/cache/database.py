@@ -9,11 +9,10 @@ import os
 import sqlite3
 from contextlib import suppress
 
-# The version of the table layout, for tools that open the file; the version of the code that filled it is in the file's name
-# (paths.py).
-SCHEMA = 13
-# `rank` and `made` give a calm bead's place in lists. `phase` is a bead's phase by policy, and `place` a ready bead's place in
-# the order of work; both are NULL while unknown. `texts` holds other derived values.
+# The layout of the tables, for what opens the file by hand; which code filled it is in the file's name (paths.py).
+SCHEMA = 14
+# `rank` and `made` are a calm bead's place in the order of lists. `phase` is what policy found it to be, and `place`
+# where a ready one stands in the order of work, as long as nothing that it was found by has changed; texts go the same way.
 _TABLES = """
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID;
 CREATE TABLE beads (
@@ -27,6 +26,7 @@ CREATE TABLE costs (n INTEGER, agent TEXT, at TEXT, usd REAL, until TEXT);
 CREATE TABLE texts (kind TEXT, n INTEGER, text TEXT);
 CREATE TABLE records (path TEXT PRIMARY KEY, oid TEXT, simple INTEGER, fields BLOB) WITHOUT ROWID;
 CREATE TABLE damages (path TEXT PRIMARY KEY, reason TEXT) WITHOUT ROWID;
+CREATE TABLE unknown_keys (path TEXT, key TEXT, nearest TEXT, reported INTEGER);
 """
 # Separate from the tables: filling a new cache and then creating these is much faster.
 INDEXES = {
@@ -46,6 +46,7 @@ INDEXES = {
     "costs_agent": "INDEX costs_agent ON costs (agent, at)",
     "costs_n": "INDEX costs_n ON costs (n)",
     "beads_parent": "INDEX beads_parent ON beads (parent) WHERE parent != ''",
+    "unknown_keys_path": "INDEX unknown_keys_path ON unknown_keys (path)",
     "texts_n": "UNIQUE INDEX texts_n ON texts (n, kind)",
 }
 _BUSY_S = 10.0
@@ -115,7 +116,7 @@ def empty(db: Connection) -> None:
     """Remove all rows, and the indexes: `index` makes them again."""
     for name in INDEXES:
         db.execute(f"DROP INDEX IF EXISTS {name}")
-    for table in ("beads", "heads", "bodies", "edges", "costs", "texts", "records", "damages"):
+    for table in ("beads", "heads", "bodies", "edges", "costs", "texts", "records", "damages", "unknown_keys"):
         db.execute(f"DELETE FROM {table}")
     db.execute("PRAGMA cache_size=-32000")  # in kilobytes: filling a whole cache needs much
 

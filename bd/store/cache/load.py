@@ -16,6 +16,7 @@ import subprocess
 import sys
 from typing import TYPE_CHECKING
 
+from bd.core.known_keys import UnknownKey
 from bd.store.archive.volumes import shelf_of
 from bd.store.cache.rows import Packed, packed
 from bd.store.contract import Entry
@@ -25,7 +26,7 @@ from bd.store.hub_files import Row, parse_entries
 if TYPE_CHECKING:
     import subprocess
     from collections.abc import Callable, Iterable, Iterator, Sequence
-    from typing import IO
+    from typing import IO, Any
 
     from bd.store.contract import Repository
 
@@ -115,7 +116,7 @@ class _Reader:
         assert self._process.stdout is not None
         try:
             data = _received(self._process.stdout)
-            found = [Packed(*values) for values in marshal.loads(data)]
+            found = [_of_answer(*values) for values in marshal.loads(data)]
         except (OSError, EOFError, ValueError, TypeError):
             found = []
         if len(found) == number:
@@ -123,6 +124,11 @@ class _Reader:
         self.__exit__()
         self._process = None
         return None
+
+
+def _of_answer(*values: Any) -> Packed:
+    *rest, unknown = values
+    return Packed(*rest)._replace(unknown=tuple(UnknownKey(*key) for key in unknown))
 
 
 def _places(repo: GitRepo, oids: Iterable[str | None]) -> dict[str, tuple[str, str]]:
@@ -154,7 +160,7 @@ def serve() -> None:
     out = sys.stdout.buffer
     for piece in pieces:
         found = _read_here(repo, [Entry(*values) for values in piece])
-        data = marshal.dumps([tuple(one) for one in found])
+        data = marshal.dumps([(*one[:-1], [tuple(key) for key in one.unknown]) for one in found])
         out.write(_MARK + len(data).to_bytes(_LENGTH, "big") + data)
         out.flush()
     repo.close()

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from zlib import crc32
 
 from bd.core.costs import Spent, spent_of
+from bd.core.known_keys import UnknownKey, unknown_keys
 from bd.core.queries import is_calm, made_of, rank_of
 from bd.core.schema import ARCHIVE_DIR, BEADS_DIR, DONE_STATUSES, LONG_FIELDS, WAITING_LINKS, suffix_of
 
@@ -55,6 +56,7 @@ class Packed(NamedTuple):
     body: bytes | None = None
     edges: tuple[tuple[str, int], ...] = ()
     costs: tuple[Spent, ...] = ()
+    unknown: tuple[UnknownKey, ...] = ()
 
     @property
     def is_live(self) -> bool:
@@ -82,8 +84,9 @@ def packed(row: Row) -> Packed:
     """Convert a parsed file into its rows."""
     if row.reason is not None or row.fields is None:
         return Packed(row.path, row.oid, row.is_simple, row.reason)
+    unknown = tuple(unknown_keys(row.path, row.fields))
     if not row.path.startswith(BEADS_DIR):
-        return Packed(row.path, row.oid, row.is_simple, fields=sealed(row.fields))
+        return Packed(row.path, row.oid, row.is_simple, fields=sealed(row.fields), unknown=unknown)
     fields = row.fields
     head = {key: value for key, value in fields.items() if key not in LONG_FIELDS}
     if fields.get("comments"):
@@ -101,6 +104,7 @@ def packed(row: Row) -> Packed:
         body=sealed(body) if body else None,
         edges=_edges(fields),
         costs=tuple(spent_of(fields)),
+        unknown=unknown,
     )
 
 

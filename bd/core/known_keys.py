@@ -1,0 +1,148 @@
+"""Keys that a file of a hub has and no version of bd reads: most likely slips of the finger.
+
+Belongs here: which keys are known, at every depth. Does not belong here: values (store/yaml/types.py), and who is told.
+Unknown keys survive every rewrite.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from bd.core.nearest import SIMILAR, SURE, nearest
+from bd.core.schema import (
+    AGENT_FIELDS,
+    AGENTS_DIR,
+    BEAD_FIELDS,
+    BEADS_DIR,
+    CONFIG_FIELDS,
+    CONFIG_PATH,
+    GO_COLUMNS,
+    GO_CONFIG_KEYS,
+    GO_KEYS,
+    INNER_FIELDS,
+    OUTPUT_KEYS,
+    RETRY_KEYS,
+    SPEC_KEYS,
+    TRIGGER_FIELDS,
+    TRIGGERS_DIR,
+)
+from bd.core.settings import KEYS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+    from typing import Any
+
+# Which other programs' and people's words mean a key of an agent file.
+_AGENT_WORDS = {
+    "id": "name",
+    "type": "role",
+    "poll_interval_sec": "interval",
+    "poll_interval": "interval",
+    "max_concurrent_tasks": "max_concurrent",
+    "budget_remaining_usd": "budget_usd",
+    "models": "models_available",
+}
+_BY_TYPE = {"expected": (), "max_cost_usd": ()}
+_STEALING = ("idle", "pending", "per_agent", "per_cycle", "base", "cross_base")
+_FRICTION = ("window", "rate", "least")
+_TYPES_OF_RETRY = ("max_attempts", *RETRY_KEYS)
+_PLAN_KEYS = ("name", "deps", "dependencies", "inherit_labels", "tasks")
+
+
+class UnknownKey(NamedTuple):
+    """A key that nothing reads, with dots between the levels, in a file; and the known key that it resembles."""
+
+    path: str
+    key: str
+    nearest: str | None = None
+
+    @property
+    def words(self) -> str:
+        """What is wrong, and what may be meant."""
+        if self.nearest == self.key:
+            return f"has the key {self.key} with dots in it, which nothing reads: write maps within maps, as `bd config set` does"
+        meant = f"did you mean {self.nearest}?" if self.nearest else "nothing reads it"
+        return f"has the unknown key {self.key}: {meant}"
+
+
+def unknown_keys(path: str, fields: Mapping[str, Any]) -> list[UnknownKey]:
+    """The unknown keys of a hub's file, in its order; none of a file that has no table of keys."""
+    if path.startswith(BEADS_DIR):
+        found = _of_bead(fields)
+    elif path.startswith(AGENTS_DIR):
+        found = _of_agent(fields)
+    elif path.startswith(TRIGGERS_DIR):
+        found = _of_trigger(fields)
+    elif path == CONFIG_PATH:
+        found = _of_config(fields)
+    else:
+        return []
+    return [UnknownKey(path, key, near) for key, near in found]
+
+
+def is_reported(found: UnknownKey) -> bool:
+    """Whether it is a mistake for sure: in a bead keys of one's own are as good as any, unless one resembles a known one."""
+    return found.nearest is not None or not found.path.startswith(BEADS_DIR)
+
+
+def misspelt(fields: Mapping[str, Any], key: str, known: Iterable[str]) -> str | None:
+    """The key that surely means this one, where this one is not there itself."""
+    if key in fields:
+        return None
+    known = tuple(known)
+    return next((name for name in fields if name not in known and nearest(name, known, SURE) == key), None)
+
+
+def _in(given: Any, known: Iterable[str], inside: str = "", likeness: float = SIMILAR) -> Iterator[tuple[str, str | None]]:
+    """The keys of a mapping that are not among the known ones; nothing of what is no mapping."""
+    if not isinstance(given, dict):
+        return
+    names = tuple(known)
+    for key in given:
+        if key not in names:
+            near = nearest(str(key), names, likeness)
+            yield f"{inside}{key}", f"{inside}{near}" if near else None
+
+
+def _of_bead(fields: Mapping[str, Any]) -> Iterator[tuple[str, str | None]]:
+    """A bead's; what an import brought along from the Go tool is known, whatever it resembles."""
+    if not fields.keys() <= BEAD_FIELDS.keys():
+        own = {key: value for key, value in fields.items() if key not in GO_KEYS and key not in GO_COLUMNS}
+        yield from _in(own, BEAD_FIELDS, likeness=SURE)
+    for key, known in (("retry", RETRY_KEYS), ("spec", SPEC_KEYS), ("output", OUTPUT_KEYS)):
+        if key in fields:
+            yield from _in(fields[key], known, f"{key}.", SURE)
+
+
+def _of_agent(fields: Mapping[str, Any]) -> Iterator[tuple[str, str | None]]:
+    for key, near in _in(fields, AGENT_FIELDS):
+        yield key, _AGENT_WORDS.get(key, near)
+    for key in ("skills", "budget"):
+        yield from _in(fields.get(key), INNER_FIELDS[key], f"{key}.")
+
+
+def _of_trigger(fields: Mapping[str, Any]) -> Iterator[tuple[str, str | None]]:
+    yield from _in(fields, TRIGGER_FIELDS)
+    for number, entry in enumerate(fields.get("plan") or []):
+        yield from _in(entry, (*BEAD_FIELDS, *_PLAN_KEYS), f"plan.{number}.")
+
+
+def _of_config(fields: Mapping[str, Any]) -> Iterator[tuple[str, str | None]]:
+    for key, near in _in(fields, (*CONFIG_FIELDS, *KEYS, *_BY_TYPE, "retry")):
+        first, dot, _ = key.partition(".")
+        if first not in GO_CONFIG_KEYS:
+            yield key, key if dot and first in CONFIG_FIELDS else near
+    defaults = fields.get("defaults")
+    yield from _in(defaults, (*KEYS, *_BY_TYPE, "retry"), "defaults.")
+    for inside, given in (
+        ("", fields.get("retry")),
+        ("defaults.", defaults.get("retry") if isinstance(defaults, dict) else None),
+    ):
+        yield from _in(given, (*RETRY_KEYS, "types"), f"{inside}retry.")
+        types = given.get("types") if isinstance(given, dict) else None
+        for name, rules in types.items() if isinstance(types, dict) else ():
+            yield from _in(rules, _TYPES_OF_RETRY, f"{inside}retry.types.{name}.")
+    yield from _in(fields.get("stealing"), _STEALING, "stealing.")
+    yield from _in(fields.get("friction"), _FRICTION, "friction.")
+    for number, entry in enumerate(fields.get("schedules") or []):
+        yield from _in(entry, (*INNER_FIELDS["schedules"], *BEAD_FIELDS), f"schedules.{number}.")
