@@ -220,7 +220,7 @@ class _Targets:
         """Where the edge leads; the result names a missing bead, and what is known of the edge moves along to a twin."""
         if self._fresh.get(target) or self._snapshot.exists(target):
             return target
-        twin = self._twins.get(target)
+        twin: str | None = self._twins.get(target)
         if twin is None:
             self._result["dangling_dependencies"].append(f"{bead_id} -> {target} ({kind})")
             return target
