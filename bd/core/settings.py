@@ -119,7 +119,22 @@ KEYS: dict[str, Key] = {
     "lock_timeout": Key(60.0, _seconds, "how long a command waits for this clone's other writers"),
     "git_timeout": Key(60.0, _seconds, "how long one git process may take"),
 }
-# Settings that must be the same for everybody, such as the order of work: only the hub's own file counts.
+
+
+def is_duration(name: str) -> bool:
+    """Whether a setting is a length of time, kept in seconds."""
+    return KEYS[name].read in (_seconds, _half_life)
+
+
+def stored(name: str, text: str) -> Any:
+    """A typed text as a settings file keeps it: a number, a truth value, a list; a duration stays as it was typed. Raises BadInput."""
+    value = KEYS[name].read(text)
+    if is_duration(name):
+        return text
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+# What has to be the same for everybody, such as the order of work: only the hub's own file has a say.
 HUB_KEYS = ("require_signed", "heat_half_life", "priority_boost_per_minute", "starvation_limit")
 # Settings that concern a process alone; every other setting affects what operations decide.
 PROCESS_KEYS = frozenset(

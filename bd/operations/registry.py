@@ -29,6 +29,7 @@ from bd.operations import (  # noqa: F401  each module registers its verbs
     plan,
     pools,
     schedules,
+    settings,
     signers,
     spawn,
     switches,

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.cli.test_globals import in_a_terminal, visible
 from tests.running import Clone
 from tests.truth import commit_file, git, tip, tip_file
 
@@ -91,6 +92,68 @@ def test_a_duration_is_checked_before_it_is_kept(board: Clone, value: str) -> No
     before = tip(board.path)
     assert "is not a duration" in board.here("config", "set", "claim_ttl", "--", value, code=2).err
     assert tip(board.path) == before
+
+
+def test_settings_below_a_key_are_nested_typed_and_listed_with_their_layer(board: Clone) -> None:
+    def listed(key: str) -> tuple[object, str]:
+        entry = board.here("config", "list", "--json").json.get(key, {"value": None, "source": ""})
+        return entry["value"], entry["source"]
+
+    board.here("config", "set", "defaults.expected.task", "5m")
+    board.here("config", "set", "stealing.pending", "8")
+    board.here("config", "set", "recover", "no")
+    text = (tip_file(board.path, ".beads/config.yaml") or b"").decode()
+    assert "defaults:\n  expected:\n    task:" in text
+    assert "stealing:\n  pending: 8\n" in text
+    assert "recover: false\n" in text
+    assert git(board.path, "log", "-2", "--format=%s").split("\n")[1] == "config-set: stealing.pending by Test Person"
+    assert listed("defaults.expected.task") == ("5m", "hub")
+    assert listed("stealing.pending") == (8, "hub")
+    assert listed("stealing.idle") == ("2m", "default")
+    board.here("config", "set", "defaults.expected.task", "9m", "--clone")
+    assert listed("defaults.expected.task") == ("9m", "clone")
+    assert board.here("config", "get", "defaults.expected.task").out == "9m\n"
+    board.here("config", "unset", "defaults.expected.task", "--clone")
+    assert listed("defaults.expected.task") == ("5m", "hub")
+    board.here("config", "unset", "defaults")
+    assert listed("defaults.expected.task") == (None, "")
+    board.here("config", "set", "friction.rate", "0.5")
+    assert (listed("friction"), listed("friction.rate")) == ((True, "hub"), (0.5, "hub"))
+
+
+def test_commands_of_a_hub_are_set_by_name(board: Clone) -> None:
+    board.here("config", "set", "validators.tests", "make test")
+    board.here("config", "set", "notify.chat", "./tell", "--clone")
+    assert [entry["name"] for entry in board.here("trust", "--json").json] == ["config.validators.tests"]
+    assert board.here("config", "get", "notify.chat").out == "./tell\n"
+    assert "notify has settings below it" in board.here("config", "set", "notify", "./other", "--clone", code=2).err
+    board.here("config", "set", "notify", "./all")
+    assert "notify is one text here" in board.here("config", "set", "notify.chat", "./tell", code=2).err
+
+
+def test_unknown_settings_are_refused_and_can_be_taken_out(board: Clone) -> None:
+    before = tip(board.path)
+    assert "did you mean validators.tests?" in board.here("config", "set", "vlidators.tests", "x", code=2).err
+    assert "a matter of the hub" in board.here("config", "set", "stealing.pending", "3", "--clone", code=2).err
+    assert tip(board.path) == before
+    text = (board.path / ".beads" / "config.yaml").read_text(encoding="utf-8")
+    stray = "defaults.expected.task: 5m\nclam_ttl: 5m\ndefaults:\n  expcted:\n    task: 5m\n"
+    commit_file(board.path, ".beads/config.yaml", text + stray)
+    for key in ("defaults.expected.task", "clam_ttl", "defaults.expcted"):
+        assert f"unknown key {key}" in (told := board.here("list").err) or f"the key {key}" in told
+        board.here("config", "unset", key)
+    assert board.here("list").err == ""
+    assert (tip_file(board.path, ".beads/config.yaml") or b"").decode() == text
+
+
+def test_a_narrow_terminal_has_room_for_names_values_and_sources(board: Clone) -> None:
+    board.here("config", "set", "defaults.retry.types.research.backoff_multiplier", "3")
+    board.here("config", "set", "validators.long", "x" * 200)
+    for columns, has_words in ((80, False), (200, True)):
+        lines = visible(in_a_terminal("config", "list", cwd=board.path, columns=columns))
+        assert ("what for" in lines[0]) is has_words
+        assert all(len(line) <= columns for line in lines)
+        assert any(line.split()[:3] == ["claim_ttl", "15m", "default"] for line in lines)
 
 
 # --- trust --------------------------------------------------------------------------------

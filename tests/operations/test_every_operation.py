@@ -32,6 +32,7 @@ from bd.operations.notify import Notified, Notify
 from bd.operations.plan import ApplyPlan
 from bd.operations.pools import Retire, ScalePool
 from bd.operations.schedules import AddSchedule, RemoveSchedule, RunSchedule
+from bd.operations.settings import SetSetting
 from bd.operations.signers import Allow, Revoke
 from bd.operations.spawn import Spawn
 from bd.operations.switches import Pause, SetDuty
@@ -130,6 +131,7 @@ CASES: dict[str, Case] = {
     "heat": Case(lambda: Heat(ids=["a", "hub-d", "hub-h"], degrees=25, **by())),
     "heat by default": Case(lambda: Heat(ids=["hub-a"], **by())),
     "delete": Case(lambda: Delete(ids=["hub-a"], **by()), has_name=False),
+    "config-set": Case(lambda: SetSetting(path=["defaults", "expected", "code"], value="3h", **by())),
     "write": Case(lambda: Write(records={agent_path("new"): {"name": "new", "role": "research"}}, files={".beads/x": "y"}, **by())),
     "claim": Case(lambda: Claim(agent="coder", ids=["a"], host="h1", **by())),
     "claim the next": Case(lambda: Claim(agent="coder", next=True, count=2, **by())),
@@ -307,6 +309,7 @@ def test_nothing_takes_effect_twice(name: str) -> None:
                 "upgrade",
                 "let ",
                 "write",
+                "config-set",
                 "update a parent",
                 "agent",
                 "drain",

@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import re
-from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
 from bd.cli.spec import Argument, Command, Flag, Group
 from bd.core.errors import BadInput
 from bd.core.ids import check_agent, check_prefix
 from bd.core.schema import CONFIG_PATH
-from bd.core.settings import HUB_KEYS, KEYS, PLACE_KEYS
+from bd.core.settings import HUB_KEYS, KEYS, PLACE_KEYS, is_duration
+from bd.core.settings import stored as stored_value
 from bd.core.times import duration_text
 from bd.operations.beads import Write
+from bd.operations.settings import SetSetting
+from bd.policy.hub_settings import SETTINGS, find_setting, is_set, leaves, setting_of, with_value
 from bd.setup.hub import set_clone_setting, set_user_setting
 from bd.store.hub_location import forget
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from typing import Any
 
     from bd.cli.app import App
@@ -31,8 +34,10 @@ _ALIASES = {
     "actor": "agent",
     "export.auto": "export_auto",
 }
-_LISTS = frozenset({"types", "statuses"})
-_DURATIONS = frozenset({"claim_ttl", "retry_time", "lock_timeout", "git_timeout", "heat_half_life", "starvation_limit"})
+# A value is cut here on a terminal; `config get` prints all of it.
+_LEAST_VALUE, _WIDEST_VALUE = 12, 28
+# Fewer columns than this are no room for words.
+_LEAST_WORDS = 24
 
 
 def _check(name: str, value: str) -> None:
@@ -53,7 +58,27 @@ def _value(app: App, key: str) -> Any:
         return app.hub.branch_name
     if name == "remote":
         return app.hub.remote_name or ""
-    return app.snapshot().config().get(name, "")
+    below = _below_keys(app)
+    return below[name][0] if name in below else app.snapshot().config().get(name, "")
+
+
+def _layers(app: App) -> dict[str, Mapping[str, Any]]:
+    """The files that settings stand in, the strongest first."""
+    return {"clone": app.hub.place.clone_layer, "user": app.hub.place.user_layer, "hub": app.snapshot().config()}
+
+
+def _below_keys(app: App) -> dict[str, tuple[Any, str, str]]:
+    """The settings below a key, by their dotted names: value, source, and what each is for; of open names those that are set."""
+    types = app.settings().types
+    found = {one.key: (one.default_value, "default", one.help) for one in SETTINGS if not one.is_open}
+    for source, layer in reversed(_layers(app).items()):
+        for path, value in leaves(layer):
+            known = find_setting(path, types)
+            if known is not None and source in known.layers:
+                found[known.key] = (value, source, known.help)
+    if isinstance(app.snapshot().config().get("friction"), dict):  # its figures say yes as well
+        found["friction"] = (True, "hub", found["friction"][2])
+    return dict(sorted(found.items()))
 
 
 SHOW = Command(
@@ -71,10 +96,34 @@ def show(app: App) -> None:
         ["branch", app.hub.branch_name, "clone", "the branch the hub is on"],
         ["remote", app.hub.remote_name or "(none)", "clone", "what it is shared through"],
     ]
+    below = _below_keys(app)
     if app.out.is_json:
-        app.out.object({row[0]: {"value": _value(app, row[0]), "source": row[2]} for row in rows})
+        document = {row[0]: {"value": _value(app, row[0]), "source": row[2]} for row in rows}
+        app.out.object({**document, **{key: {"value": value, "source": source} for key, (value, source, _) in below.items()}})
         return
-    app.out.table(["setting", "value", "from", "what for"], rows)
+    rows += [[key, _text(value), source, words] for key, (value, source, words) in below.items()]
+    _show_table(app, rows)
+
+
+def _show_table(app: App, rows: list[list[str]]) -> None:
+    """The rows; on a narrow terminal without the words, so that the values have room."""
+    columns = ["setting", "value", "from", "what for"]
+    width = app.out.width()
+
+    def wide(place: int) -> int:
+        return max(len(cell) for cell in (columns[place], *(row[place] for row in rows))) + 2
+
+    if sum(map(wide, range(4))) > width:
+        room = max(_LEAST_VALUE, min(_WIDEST_VALUE, width - wide(0) - wide(2)))
+        rows = [[row[0], _cut(row[1], room), *row[2:]] for row in rows]
+        if width - sum(map(wide, range(3))) < _LEAST_WORDS:
+            columns, rows = columns[:3], [row[:3] for row in rows]
+    app.out.table(columns, rows)
+
+
+def _cut(text: str, room: int) -> str:
+    line = text.partition("\n")[0]
+    return line if text == line and len(line) <= room else f"{line[: room - 1]}…"
 
 
 GET = Command(
@@ -94,15 +143,25 @@ def get(app: App, key: str) -> None:
         app.out.line(_text(_shown(_ALIASES.get(key, key), value)))
 
 
+_LAYERS = (
+    Flag("--hub", name="layer", value="hub", default="hub", help="For everybody, in the hub (default)."),
+    Flag("--clone", name="layer", value="clone", help="For this clone only."),
+    Flag("--user", name="layer", value="user", help="For you, on this machine."),
+)
+
+
 SET_VALUE = Command(
     "set",
     Argument("key"),
     Argument("value"),
-    Flag("--hub", name="layer", value="hub", default="hub", help="For everybody, in the hub (default)."),
-    Flag("--clone", name="layer", value="clone", help="For this clone only."),
-    Flag("--user", name="layer", value="user", help="For you, on this machine."),
+    *_LAYERS,
     help="Change a setting; an empty value unsets it.",
-    examples=["bd config set claim_ttl 30m", "bd config set agent codemonkey --clone"],
+    examples=[
+        "bd config set claim_ttl 30m",
+        "bd config set agent codemonkey --clone",
+        "bd config set defaults.expected.code 3h",
+        "bd config set validators.tests 'make test' --clone",
+    ],
 )
 
 
@@ -110,61 +169,90 @@ def set_value(app: App, key: str, value: str, layer: str) -> None:
     """Change a setting; an empty value unsets it."""
     app.refuse_past()
     name = _ALIASES.get(key, key)
-    if name in PLACE_KEYS and layer != "clone":
-        raise BadInput(f"{name} is a matter of the clone", hint=f"bd config set {name} {value} --clone")
-    if name in HUB_KEYS and layer != "hub":
-        raise BadInput(f"{name} is a matter of the hub, the same for everybody", hint=f"bd config set {name} {value}")
-    if name not in KEYS and name not in PLACE_KEYS and "." not in name:
-        raise BadInput(f"no setting {key!r}", hint=_nearest(key))
-    _check(name, value)
-    stored: Any = [part.partition(":")[0] for part in KEYS[name].read(value)] if name in _LISTS else value
-    if name in KEYS and value:
-        KEYS[name].read(value)
-    stored = stored or None
-    published = True
-    if layer == "hub":
-        published = app.publish(Write(**app.asked(records={CONFIG_PATH: {name: stored}}, words=name))).published
-    elif layer == "clone":
-        set_clone_setting(app.hub.repo, name, stored)
+    if name in KEYS or name in PLACE_KEYS:
+        published = _write(app, (name,), _stored(name, value, layer), layer)
     else:
-        set_user_setting(name, stored)
-    forget(app.hub.repo)
+        published = _write(app, *_below(app, name, value, layer), layer)
     if app.out.is_json:
         app.out.object({"key": key, "value": value, "location": layer, "published": published})
     else:
         app.out.said(f"✓ {name} = {value or '(unset)'} ({layer})")
 
 
+def _stored(name: str, value: str, layer: str) -> Any:
+    """The value of a setting that is one key, as its file keeps it; None unsets it. Raises BadInput."""
+    if name in PLACE_KEYS and layer != "clone":
+        raise BadInput(f"{name} is a matter of the clone", hint=f"bd config set {name} {value} --clone")
+    if name in HUB_KEYS and layer != "hub":
+        raise BadInput(f"{name} is a matter of the hub, the same for everybody", hint=f"bd config set {name} {value}")
+    _check(name, value)
+    if not value or name in PLACE_KEYS:
+        return value or None
+    found = stored_value(name, value)
+    return [part.partition(":")[0] for part in found] if isinstance(found, list) else found
+
+
+def _below(app: App, name: str, value: str, layer: str) -> tuple[tuple[str, ...], Any]:
+    """The path and the value of a setting below a key. Whatever stands in a file may be taken out of it. Raises BadInput."""
+    path = tuple(name.split("."))
+    there = _layers(app)[layer]
+    if not value and (name in there or is_set(there, path)):
+        return ((name,) if name in there else path), None
+    setting = setting_of(name, app.settings().types)
+    if layer not in setting.layers:
+        raise BadInput(f"{name} is a matter of the hub, the same for everybody", hint=f"bd config set {name} {value}")
+    above = there.get(path[0])
+    if value and len(path) == 1 and isinstance(above, dict):
+        raise BadInput(f"{name} has settings below it: {', '.join(f'{name}.{one}' for one in above)}", hint="unset them first")
+    if value and len(path) > 1 and isinstance(above, str):
+        raise BadInput(f"{path[0]} is one text here: {above!r}", hint=f"bd config unset {path[0]}, then set it under a name")
+    return path, setting.read(value) if value else None
+
+
+def _write(app: App, path: tuple[str, ...], stored: Any, layer: str) -> bool:
+    """Put a value into its file; whether the hub has it."""
+    published = True
+    if layer == "hub" and len(path) > 1:
+        published = app.publish(SetSetting(**app.asked(path=list(path), value=stored))).published
+    elif layer == "hub":
+        published = app.publish(Write(**app.asked(records={CONFIG_PATH: {path[0]: stored}}, words=path[0]))).published
+    else:
+        top = with_value(_layers(app)[layer], path, stored).get(path[0])
+        if layer == "clone":
+            set_clone_setting(app.hub.repo, path[0], top)
+        else:
+            set_user_setting(path[0], top)
+    forget(app.hub.repo)
+    return published
+
+
 UNSET = Command(
     "unset",
     Argument("key"),
-    help="Take a setting out of the hub's file, so that its default holds.",
-    examples=["bd config unset claim_ttl"],
+    *_LAYERS,
+    help="Take a setting out of its file, so that what is weaker holds. Also takes out what nothing reads.",
+    examples=["bd config unset claim_ttl", "bd config unset validators.tests --clone"],
 )
 
 
-def unset(app: App, key: str) -> None:
-    """Remove a setting from the hub's file, so that its default applies."""
-    set_value(app, key, value="", layer="hub")
+def unset(app: App, key: str, layer: str) -> None:
+    """Take a setting out of its file, so that what is weaker holds."""
+    set_value(app, key, value="", layer=layer)
 
 
 def _shown(name: str, value: Any) -> Any:
-    """Return a setting as a person would type it: durations with their unit."""
-    return duration_text(value) if name in _DURATIONS and float(value).is_integer() else value
+    """A setting as a person would type it: durations with their unit."""
+    return duration_text(value) if name in KEYS and is_duration(name) and float(value).is_integer() else value
 
 
 def _text(value: Any) -> str:
     if isinstance(value, list):
         return ", ".join(map(str, value))
+    if isinstance(value, bool):
+        return str(value).lower()
     if isinstance(value, float) and value.is_integer():
         return str(int(value))
     return str(value)
-
-
-def _nearest(key: str) -> str:
-    names = [*KEYS, *PLACE_KEYS]
-    close = get_close_matches(key, names, n=1)
-    return f"did you mean {close[0]}?" if close else f"one of {', '.join(names)}"
 
 
 SPEC = Group(

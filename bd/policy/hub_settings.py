@@ -1,0 +1,228 @@
+"""The settings below a key of the configuration, such as `defaults.expected.code`: which there are, and what each may say.
+
+Belongs here: their names, how a typed text is read, and in which layers one counts. Does not belong here: the settings that are
+one key (core/settings.py), and what comes of one (the policy that reads it).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from bd.core.errors import BadInput
+from bd.core.nearest import nearest
+from bd.core.schema import TYPES
+from bd.core.settings import HUB_KEYS, KEYS, PLACE_KEYS, PROCESS_KEYS, stored
+from bd.core.times import duration_s, duration_text
+from bd.policy import friction, stealing
+from bd.policy.retry import KINDS, NO_RETRY_ON, STRATEGIES, Rule
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+EVERYWHERE, HUB_ALONE = ("hub", "clone", "user"), ("hub",)
+# Stand for any bead type, and for any name.
+TYPE, NAME = "TYPE", "NAME"
+
+
+class Setting(NamedTuple):
+    """One setting below a key: its path (`TYPE` and `NAME` stand for any), how its text is read, and the layers that count."""
+
+    path: tuple[str, ...]
+    read: Callable[[str], Any]
+    help: str
+    layers: tuple[str, ...] = HUB_ALONE
+    default: str = ""
+
+    @property
+    def key(self) -> str:
+        return ".".join(self.path)
+
+    @property
+    def default_value(self) -> Any:
+        """What holds where nobody says anything; empty for nothing."""
+        return self.read(self.default) if self.default else ""
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it stands for many settings, one for each type or name, or is only there when it is set."""
+        return TYPE in self.path or NAME in self.path or self.path == ("notify",)
+
+
+def _duration(text: str) -> str:
+    duration_s(text)
+    return text
+
+
+def _number(text: str) -> float | int:
+    try:
+        number = float(text)
+    except ValueError:
+        raise BadInput(f"{text!r} is not a number") from None
+    if not 0 <= number < 1e9:
+        raise BadInput(f"{text!r} is not a number from 0 on")
+    return int(number) if number == int(number) else number
+
+
+def _whole(text: str) -> int:
+    number = _number(text)
+    if not isinstance(number, int):
+        raise BadInput(f"{text!r} is not a whole number")
+    return number
+
+
+def _count(text: str) -> int:
+    if _whole(text) < 1:
+        raise BadInput(f"{text!r} is not a number from 1 on")
+    return _whole(text)
+
+
+def _one_of(*words: str) -> Callable[[str], str]:
+    def read(text: str) -> str:
+        if text not in words:
+            raise BadInput(f"{text!r} is none of {', '.join(words)}")
+        return text
+
+    return read
+
+
+def _truth(text: str) -> bool:
+    return bool(KEYS["recover"].read(text))
+
+
+def _kinds(text: str) -> list[str]:
+    names = [part.strip() for part in text.split(",") if part.strip()]
+    for name in names:
+        _one_of(*KINDS)(name)
+    return names
+
+
+def _text(text: str) -> str:
+    return text
+
+
+_RETRY: dict[str, tuple[Callable[[str], Any], str, str]] = {
+    "strategy": (_one_of(*STRATEGIES), Rule().strategy, "how the delay grows: exponential, fixed, immediate"),
+    "initial_delay": (_duration, duration_text(Rule().initial_s), "the delay before the second attempt"),
+    "backoff_multiplier": (_number, f"{Rule().multiplier:g}", "by how much each delay is longer than the one before"),
+    "max_delay": (_duration, duration_text(Rule().max_s), "the longest delay"),
+    "jitter": (_truth, "true", "whether delays vary by half, so that beads do not come back together"),
+    "retry_on": (_kinds, "", "failures that are tried again; unset: all others"),
+    "no_retry_on": (_kinds, ", ".join(sorted(NO_RETRY_ON)), "failures that end the attempts at once"),
+}
+_STEALING = stealing.Rules()
+_FRICTION = friction.Rules()
+_TYPES = (*TYPES, "publish")
+_OF_DEFAULTS = ("expected", "max_cost_usd", "retry")
+_MAX_ATTEMPTS = ("max_attempts", (_count, "", "claims a bead of the type may use up"))
+
+SETTINGS = (
+    Setting(("defaults", "expected", TYPE), _duration, "how long a bead of a type is expected to take", EVERYWHERE),
+    Setting(("defaults", "max_cost_usd", TYPE), _number, "the most a bead of a type may cost, where it does not say"),
+    *(Setting(("defaults", "retry", key), read, words, default=default) for key, (read, default, words) in _RETRY.items()),
+    *(
+        Setting(("defaults", "retry", "types", TYPE, key), read, f"the same for a type: {words}")
+        for key, (read, _, words) in (*_RETRY.items(), _MAX_ATTEMPTS)
+    ),
+    Setting(
+        ("stealing", "idle"), _duration, "how long an agent is idle before it receives", default=duration_text(_STEALING.idle_s)
+    ),
+    *(
+        Setting(("stealing", key), read, words, default=f"{getattr(_STEALING, key):g}")
+        for key, read, words in (
+            ("pending", _whole, "with more than this many beads an agent gives some away"),
+            ("per_agent", _whole, "the most beads that one agent receives in a cycle"),
+            ("per_cycle", _whole, "the most beads that move in a cycle"),
+            ("base", _number, "only beads from this base priority on move"),
+            ("cross_base", _number, "from this base priority on also to agents of another kind"),
+        )
+    ),
+    Setting(("friction",), _truth, "whether beads about friction are made without being asked for", default="false"),
+    Setting(("friction", "window"), _duration, "the time in which attempts count", default=duration_text(_FRICTION.window_s)),
+    Setting(("friction", "rate"), _number, "the part of the attempts that has to fail", default=f"{_FRICTION.rate:g}"),
+    Setting(("friction", "least"), _count, "of at least this many attempts", default=str(_FRICTION.least)),
+    Setting(("notify",), _text, "the command that tells people", EVERYWHERE),
+    Setting(("notify", NAME), _text, "one of several commands that tell people", EVERYWHERE),
+    Setting(("validators", NAME), _text, "the command of a validator", EVERYWHERE),
+    Setting(("judges", NAME), _text, "the command of a judge", EVERYWHERE),
+)
+
+
+def setting_of(key: str, types: Iterable[str] = ()) -> Setting:
+    """The setting of a dotted key, its path as typed; `types` are those that the hub adds. Raises BadInput naming the nearest."""
+    path = tuple(key.split("."))
+    found = find_setting(path, types)
+    if found is None:
+        raise BadInput(f"no setting {key!r}", hint=_hint(path, (*_TYPES, *types)))
+    return found
+
+
+def find_setting(path: tuple[str, ...], types: Iterable[str] = ()) -> Setting | None:
+    """The setting at a path; None where there is none."""
+    if len(path) == 2 and path[0] == "defaults" and path[1] in KEYS:
+        name = path[1]
+        layers = HUB_ALONE if name in HUB_KEYS else EVERYWHERE
+        return Setting(path, lambda text: stored(name, text), KEYS[name].help, layers)
+    known = (*_TYPES, *types)
+    fitting = (one for one in SETTINGS if len(one.path) == len(path) and _all_fit(path, one.path, known))
+    return next((one._replace(path=path) for one in fitting), None)
+
+
+def _all_fit(words: Iterable[str], pattern: tuple[str, ...], types: tuple[str, ...]) -> bool:
+    """Whether each of the words fits its level of a pattern, as far as they go."""
+    return all(_fits(word, level, types) for word, level in zip(words, pattern, strict=False))
+
+
+def _fits(word: str, pattern: str, types: tuple[str, ...]) -> bool:
+    return word in types if pattern == TYPE else bool(word) if pattern == NAME else word == pattern
+
+
+def _hint(path: tuple[str, ...], types: tuple[str, ...]) -> str:
+    """What may be meant: each word that is none at its level in place of what it resembles there; else what there is."""
+    patterns = [one.path for one in SETTINGS] + [(name,) for name in (*KEYS, *PLACE_KEYS)]
+    patterns += [("defaults", name) for name in KEYS if name not in PROCESS_KEYS]
+    if path[0] in _OF_DEFAULTS:
+        return _hint(("defaults", *path), types)
+    found: list[str] = []
+    for word in path:
+        levels = [one[len(found)] for one in patterns if len(one) > len(found) and _all_fit(found, one, types)]
+        names = tuple(dict.fromkeys(name for level in levels for name in (types if level == TYPE else (level,)) if name != NAME))
+        meant = word if word in names or NAME in levels else nearest(word, names)
+        if meant is None:
+            return _choice(found, names)
+        found.append(meant)
+    if any(len(one) == len(found) and _all_fit(found, one, types) for one in patterns):
+        return f"did you mean {'.'.join(found)}?"
+    below = [one[len(found)] for one in patterns if len(one) > len(found) and _all_fit(found, one, types)]
+    return _choice(found, tuple(dict.fromkeys(below)))
+
+
+def _choice(above: list[str], names: tuple[str, ...]) -> str:
+    if not names:
+        return f"nothing is below {'.'.join(above)}; `bd config list` shows every setting"
+    return f"one of {', '.join('.'.join((*above, name)) for name in names)}"
+
+
+def is_set(layer: Mapping[str, Any], path: Iterable[str]) -> bool:
+    """Whether a layer says anything at a path, or below it."""
+    found: Any = layer
+    for name in path:
+        found = found.get(name) if isinstance(found, dict) else None
+    return found is not None
+
+
+def with_value(layer: Mapping[str, Any], path: tuple[str, ...], value: Any) -> dict[str, Any]:
+    """The layer with a value at a path, None to take it away; maps that are left empty go, too."""
+    first, rest = path[0], path[1:]
+    if rest:
+        inside = layer.get(first)
+        value = with_value(inside if isinstance(inside, dict) else {}, rest, value) or None
+    return {key: one for key, one in {**layer, first: value}.items() if one is not None}
+
+
+def leaves(layer: Mapping[str, Any], path: tuple[str, ...] = ()) -> Iterable[tuple[tuple[str, ...], Any]]:
+    """Every value below a mapping, with its path."""
+    for name, value in layer.items():
+        if isinstance(value, dict):
+            yield from leaves(value, (*path, str(name)))
+        else:
+            yield (*path, str(name)), value
