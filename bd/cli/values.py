@@ -33,6 +33,15 @@ def text_argument(value: str | None, file: str | None, what: str) -> str | None:
     return value
 
 
+def text_of_file(path: str) -> str:
+    """The text of a file that an argument names. Raises BadInput."""
+    try:
+        with open(path, encoding="utf-8") as file:
+            return file.read()
+    except (OSError, UnicodeDecodeError) as error:
+        raise BadInput(f"can't read {path}: {error}") from error
+
+
 def comma_list(text: str) -> list[str]:
     """Return the entries of a comma-separated list."""
     return [part.strip() for part in text.split(",") if part.strip()]
@@ -67,11 +76,7 @@ def metadata_of(text: str | None) -> dict[str, Any] | None:
     if not text:
         return None
     if text.startswith("@"):
-        try:
-            with open(text[1:], encoding="utf-8") as file:
-                text = file.read()
-        except OSError as error:
-            raise BadInput(f"can't read {text[1:]}: {error}") from error
+        text = text_of_file(text[1:])
     try:
         value = json.loads(text)
     except ValueError as error:

@@ -38,7 +38,6 @@ _BY_DUE = "bd list --json, and look at due_at"
 _BY_DEFERRED = "bd list --status deferred --json, and look at defer_until"
 REFUSED_FLAGS = {
     "create": {
-        "--repo=": _ELSEWHERE,
         "--rig=": _ELSEWHERE,
         "--ephemeral": _KEPT,
         "--wisp-type=": _KEPT,

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from bd.compat.documents import as_json, first_choice, is_null, typed
 from bd.core.errors import BadInput, BdError, WouldCycle
+from bd.core.known_keys import is_reported, unknown_keys
 from bd.core.model import Bead
-from bd.core.schema import BEAD_FIELDS
+from bd.core.schema import BEAD_FIELDS, BEADS_DIR
 from bd.core.times import duration_s, duration_text
 from bd.policy.retry import STRATEGIES
 from bd.policy.validation import KINDS, kind_of
@@ -36,10 +37,14 @@ ALIASES = {
     "parent_key": "parent",
     "completed_at": "closed_at",
     "key": "name",
+    "context": "context_refs",
+    "models": "model_preferences",
+    "max_cost": "max_cost_usd",
 }
 # Keys that some plans put next to the title and a bead has inside `spec`.
 _OF_SPEC = frozenset({"prompt", "context_refs", "max_cost_usd", "max_duration", "model_preferences", "fallback_models"})
-# The states of the source papers, as stored statuses.
+_LISTS_OF_SPEC = frozenset({"context_refs", "model_preferences", "fallback_models"})
+# The states of the source papers, as statuses that are stored.
 _STATES = {
     "created": "open",
     "pending": "open",
@@ -174,8 +179,8 @@ def _put(spec: Spec, given: str, value: Any) -> None:
     elif key in ("cost_usd", "tokens_used"):
         if _is_anything(as_json(value)):
             fields["cost"] = {**fields.get("cost", {}), "usd" if key == "cost_usd" else "tokens": as_json(value)}
-    elif key == "retry":
-        fields[key] = {name: as_json(item) for name, item in _in_durations(value, key).items() if not is_null(item)}
+    elif key in ("retry", "validation"):
+        _put_rules(fields, key, value)
     elif key == "inherit_labels":
         fields[key] = typed(key, value, "bool")
     elif key in _MANAGED:
@@ -225,9 +230,29 @@ def _put_spec(fields: dict[str, Any], value: Any) -> None:
     needs = flat.pop("required_capabilities", None)
     if needs is not None and not is_null(needs):
         fields["needs"] = [*fields.get("needs", []), *(typed("needs", needs, "list") or [])]
-    kept = {name: as_json(item) for name, item in _in_durations(flat, "spec").items() if not is_null(item)}
+    kept = {name: _spec_value(name, item) for name, item in _in_durations(flat, "spec").items() if not is_null(item)}
     if kept:
         fields["spec"] = {**fields.get("spec", {}), **kept}
+
+
+def _put_rules(fields: dict[str, Any], key: str, value: Any) -> None:
+    """How it is tried again, and what its output has to pass: a map, or in short `fixed` and `regex:^ok`."""
+    if key == "validation":
+        kind, colon, rule = str(typed(key, value, "text")).partition(":")
+        asked = {"validation": kind, **({"validation_schema": rule} if colon else {})}
+        fields["output"] = {**fields.get("output", {}), **asked}
+    elif isinstance(value, dict):
+        fields[key] = {name: as_json(item) for name, item in _in_durations(value, key).items() if not is_null(item)}
+    else:
+        strategy = typed(key, value, "text")
+        if strategy not in STRATEGIES:
+            raise BadInput(f"retry: a mapping was expected, or one of {', '.join(STRATEGIES)}")
+        fields[key] = {"strategy": strategy}
+
+
+def _spec_value(name: str, value: Any) -> Any:
+    """A value of the work description; what is a list may be one text with commas."""
+    return _entries(name, value) if name in _LISTS_OF_SPEC and isinstance(value, str) else as_json(value)
 
 
 def refuse_unusable(key: str, value: Any) -> None:
@@ -236,6 +261,9 @@ def refuse_unusable(key: str, value: Any) -> None:
     Raises BadInput.
     """
     inner = {f"{key}.{name}": item for name, item in value.items()} if isinstance(value, dict) else {key: value}
+    for found in unknown_keys(BEADS_DIR, {key: value}):
+        if is_reported(found):
+            raise BadInput(f"{found.key!r} is no key of a bead", hint=f"did you mean {found.nearest}?")
     for name, item in inner.items():
         if item is None or item == "":
             continue

@@ -65,6 +65,7 @@ BEAD_FIELDS: dict[str, Kind] = {
     "prefer_agent": "text",
     "prefer_until": "time",
     "exclusive": "text",
+    "repo": "text",
     "description": "text",
     "design": "text",
     "acceptance_criteria": "text",

@@ -32,13 +32,13 @@ if TYPE_CHECKING:
 class Update(Operation):
     """Change fields: `ids`; `set` {field: value or None}; `append` {field: text}; `add`/`remove` {labels: [...]}.
 
-    Also `metadata` {key: value or None}; `status` and `reason`; `force` (may assign to an agent that is offline); `seals` of
-    outputs that were validated, if this closes the bead.
+    `metadata` {key: value or None}; `maps` {spec, retry or output: {key: value or None}}; `status` and `reason`; `force` (also assigns to an agent that is offline);
+    `seals` of what was validated before it is closed.
     """
 
     verb: ClassVar[str] = "update"
     takes: ClassVar[frozenset[str]] = frozenset(
-        {"add", "append", "force", "ids", "metadata", "reason", "remove", "seals", "set", "status", "verb_words"}
+        {"add", "append", "force", "ids", "maps", "metadata", "reason", "remove", "seals", "set", "status", "verb_words"}
     )
 
     def decide(self, snapshot: Snapshot, context: DecisionContext) -> Change:
@@ -104,9 +104,10 @@ class Update(Operation):
         for key, text in args.get("append", {}).items():
             after = after.evolve(**{key: f"{after.get(key)}\n{text}" if after.get(key) else text})
         after = self._listed(after)
-        if args.get("metadata"):
-            merged = {**after.get("metadata", {}), **args["metadata"]}
-            after = after.evolve(metadata={key: value for key, value in merged.items() if value is not None})
+        for key, given in {**args.get("maps", {}), "metadata": args.get("metadata") or {}}.items():
+            if given:
+                merged = {**after.get(key, {}), **given}
+                after = after.evolve(**{key: {name: value for name, value in merged.items() if value is not None}})
         return lifecycle.touch(after, self.asked_at) if after != bead else bead
 
     def _listed(self, bead: Bead) -> Bead:

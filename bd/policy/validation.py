@@ -36,8 +36,13 @@ def output_of(bead: Bead) -> dict[str, Any]:
 
 
 def kind_of(bead: Bead) -> str:
-    """Return which check the bead asks for; an unknown one unchanged."""
-    asked = str(output_of(bead).get("validation") or NONE).strip().lower().replace("_", "-")
+    """Which check the bead asks for; one nobody knows as it stands there."""
+    return known_kind(str(output_of(bead).get("validation") or NONE))
+
+
+def known_kind(text: str) -> str:
+    """The kind of a check by any of its names; one nobody knows in its plain spelling."""
+    asked = text.strip().lower().replace("_", "-")
     return _ALSO.get(asked, asked)
 
 

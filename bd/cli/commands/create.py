@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from bd.cli.output import escaped
 from bd.cli.spec import CLAIM_MODE, INTEGER, PRIORITY, Argument, Command, Flag, Option, list_option, real_number, whole_number
 from bd.cli.values import flat, metadata_of, text_argument
+from bd.cli.work_options import WORK_OPTIONS, maps_of, without_unset
 from bd.core.errors import BadInput
 from bd.core.operation import DecisionContext
 from bd.operations.create import Create
@@ -47,7 +48,7 @@ SPEC = Command(
     Option("--estimate", "-e", kind=INTEGER, help="Minutes."),
     Option("--exclusive", help="A name no two beads in work may share, such as repo:site."),
     Option("--max-attempts", kind=whole_number(1), help="Attempts it may use up."),
-    Option("--max-cost", kind=real_number(0), metavar="USD", help="The most an attempt may cost; a claim reserves it."),
+    *WORK_OPTIONS,
     Option("--budget-ceiling", kind=real_number(0), metavar="USD", help="The most it and all below it may cost."),
     Option("--claim-mode", kind=CLAIM_MODE, help="advisory: several agents may be at it at once."),
     Option("--metadata", help="A JSON object, or @FILE."),
@@ -189,7 +190,8 @@ def spec_of(title: str, **flags: Any) -> dict[str, Any]:
         "estimated_minutes": flags.get("estimate"),
         "exclusive": flags.get("exclusive"),
         "max_attempts": flags.get("max_attempts"),
-        "spec": None if flags.get("max_cost") is None else {"max_cost_usd": flags["max_cost"]},
+        **without_unset(maps_of(flags)),
+        "repo": flags.get("repo"),
         "budget_ceiling_usd": flags.get("budget_ceiling"),
         "claim_mode": flags.get("claim_mode"),
         "metadata": metadata_of(flags.get("metadata")),

@@ -8,6 +8,7 @@ from bd.cli.commands.create import LONG_TEXTS
 from bd.cli.spec import CLAIM_MODE, INTEGER, PRIORITY, Argument, Command, Flag, Option, list_option, real_number, whole_number
 from bd.cli.validation import seals_of
 from bd.cli.values import flat, key_values, metadata_of, text_argument
+from bd.cli.work_options import WORK_OPTIONS, maps_of
 from bd.core.errors import BadInput
 from bd.operations.beads import Update
 from bd.operations.claims import Claim
@@ -40,6 +41,7 @@ _TEXTS = {
     "max_attempts": "max_attempts",
     "budget_ceiling": "budget_ceiling_usd",
     "claim_mode": "claim_mode",
+    "repo": "repo",
 }
 
 
@@ -69,6 +71,8 @@ SPEC = Command(
     Option("--estimate", "-e", kind=INTEGER, help="Minutes."),
     Option("--exclusive", help="A name no two beads in work may share."),
     Option("--max-attempts", kind=whole_number(1), help="Attempts it may use up."),
+    *WORK_OPTIONS,
+    list_option("--needs", help='Capabilities it takes; "" for none.'),
     Option("--budget-ceiling", kind=real_number(0), metavar="USD", help="The most it and all below it may cost."),
     Option("--claim-mode", kind=CLAIM_MODE, help="advisory: several agents may be at it at once."),
     list_option("--add-label", name="add_labels", help="Add labels."),
@@ -126,8 +130,13 @@ def changes_of(app: App, **flags: Any) -> dict[str, Any]:
         raise BadInput("the title can't be empty")
     if flags.get("set_labels"):
         fields["labels"] = sorted(flat(flags["set_labels"]))
+    if flags.get("needs"):
+        fields["needs"] = flat(flags["needs"])
     if fields:
         changes["set"] = fields
+    maps = maps_of(flags)
+    if maps:
+        changes["maps"] = maps
     add, remove = flat(flags.get("add_labels")), flat(flags.get("remove_labels"))
     if add:
         changes["add"] = {"labels": add}

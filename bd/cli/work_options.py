@@ -1,0 +1,100 @@
+"""The flags that say how a bead is to be worked on, of create and update: what stands in its `spec`, `retry` and `output`.
+
+Belongs here: reading them. Does not belong here: what becomes of them (operations), and flags for plain fields.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from bd.cli.spec import Option, list_option, real_number
+from bd.cli.values import flat, text_argument, text_of_file
+from bd.core.errors import BadInput
+from bd.core.schema import RETRY_KEYS
+from bd.core.times import duration_s
+from bd.policy.retry import STRATEGIES
+from bd.policy.validation import KINDS, NONE, known_kind
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+WORK_OPTIONS = (
+    Option("--prompt", help="What the agent is told, as `work --prompt` hands it over; - reads stdin."),
+    list_option("--context", help="What to start from: task:ID:output, artifact:REF, NAME=REFERENCE."),
+    list_option("--models", help="The models to use, the preferred one first."),
+    list_option("--fallback-models", help="The models for later attempts."),
+    Option("--max-duration", help="How long an attempt may take, such as 30m; then it is ended."),
+    Option("--max-cost", kind=real_number(0), metavar="USD", help="The most an attempt may cost; a claim reserves it."),
+    Option(
+        "--retry", multiple=True, metavar="KEY=VALUE", help="How it is tried again: fixed, max_delay=1m, retry_on=timeout ..."
+    ),
+    Option(
+        "--validation", metavar="KIND[:RULE]", help="What its output has to pass: regex:^ok, json-schema:@FILE, test-pass ..."
+    ),
+    Option("--repo", help="The name of the code repository it is about."),
+)
+
+
+def maps_of(flags: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    """What the flags say of the maps of a bead, only what was typed; a value that was typed as nothing is None. Raises BadInput."""
+    spec: dict[str, Any] = {}
+    _put(spec, "prompt", flags.get("prompt"), lambda text: text_argument(text, None, "prompt"))
+    for flag, key in (("context", "context_refs"), ("models", "model_preferences"), ("fallback_models", "fallback_models")):
+        if flags.get(flag):
+            spec[key] = flat(flags[flag]) or None
+    _put(spec, "max_duration", flags.get("max_duration"), _duration)
+    if flags.get("max_cost") is not None:
+        spec["max_cost_usd"] = flags["max_cost"]
+    found = {"spec": spec, "retry": _retry(flags.get("retry") or ()), "output": _validation(flags.get("validation"))}
+    return {key: value for key, value in found.items() if value}
+
+
+def _put(into: dict[str, Any], key: str, text: str | None, read: Callable[[str], Any]) -> None:
+    if text is not None:
+        into[key] = read(text) if text else None
+
+
+def _duration(text: str) -> str:
+    duration_s(text)
+    return text
+
+
+def _retry(words: tuple[str, ...]) -> dict[str, Any]:
+    """The keys of the `retry` map; an empty word takes all of them away, a strategy alone is one."""
+    found: dict[str, Any] = {}
+    if words:
+        from bd.core.nearest import nearest  # noqa: PLC0415  few beads say how they are tried again
+        from bd.policy.hub_settings import setting_of  # noqa: PLC0415  few beads say how they are tried again
+    for word in words:
+        key, equals, text = word.partition("=")
+        if not word:
+            found.update(dict.fromkeys(RETRY_KEYS))
+        elif not equals and word in STRATEGIES:
+            found["strategy"] = word
+        elif key not in RETRY_KEYS:
+            meant = nearest(key, (*RETRY_KEYS, *(() if equals else STRATEGIES)))
+            known = f"{', '.join(STRATEGIES)}, or KEY=VALUE with {', '.join(RETRY_KEYS)}"
+            raise BadInput(f"--retry: {word!r} says nothing", hint=f"did you mean {meant}?" if meant else known)
+        else:
+            found[key] = setting_of(f"defaults.retry.{key}").read(text) if text else None
+    return found
+
+
+def _validation(text: str | None) -> dict[str, Any]:
+    """The check and its rule, in the `output` map; an empty text or `none` takes both away."""
+    if text is None:
+        return {}
+    kind, _, rule = text.partition(":")
+    kind = known_kind(kind or NONE)
+    if kind not in KINDS:
+        raise BadInput(f"--validation: {kind!r} is none of {', '.join(KINDS)}")
+    if kind == NONE:
+        return {"validation": None, "validation_schema": None}
+    return {"validation": kind, "validation_schema": (text_of_file(rule[1:]) if rule.startswith("@") else rule) or None}
+
+
+def without_unset(maps: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
+    """The maps of a new bead: what was typed as nothing is just not there."""
+    kept = {key: {name: item for name, item in value.items() if item is not None} for key, value in maps.items()}
+    return {key: value for key, value in kept.items() if value}
