@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from bd.core.known_keys import is_reported, unknown_keys
+from bd.core.known_keys import unknown_keys
 from bd.core.schema import AGENT_FIELDS, BEAD_FIELDS, CONFIG_FIELDS, CONFIG_PATH, GO_COLUMNS, GO_KEYS
 from bd.core.settings import KEYS
 from bd.policy.eligibility import matches_skills
@@ -33,6 +33,7 @@ AGENT, TRIGGER, BEAD = ".beads/agents/coder.yaml", ".beads/triggers/red.yaml", "
         (AGENT, {"skills": {"title_word": ["fix"]}}, "skills.title_word", "skills.title_words"),
         (AGENT, {"budget": {"used": 1}}, "budget.used", "budget.usd"),
         (AGENT, {"hobby": "chess"}, "hobby", None),
+        (AGENT, {"agent": {"id": "coder"}}, "agent", None),
         (CONFIG_PATH, {"clam_ttl": "5m"}, "clam_ttl", "claim_ttl"),
         (CONFIG_PATH, {"defaults": {"max_atempts": 3}}, "defaults.max_atempts", "defaults.max_attempts"),
         (CONFIG_PATH, {"defaults": {"retry": {"max_dely": "1m"}}}, "defaults.retry.max_dely", "defaults.retry.max_delay"),
@@ -59,7 +60,7 @@ AGENT, TRIGGER, BEAD = ".beads/agents/coder.yaml", ".beads/triggers/red.yaml", "
 def test_an_unknown_key_is_found_with_the_known_one(path: str, fields: dict[str, Any], key: str, nearest: str | None) -> None:
     (found,) = unknown_keys(path, fields)
     assert (found.path, found.key, found.nearest) == (path, key, nearest)
-    assert is_reported(found) == (nearest is not None or path != BEAD)
+    assert found.is_reported == (nearest is not None or path != BEAD)
 
 
 def test_what_is_known_is_not_reported() -> None:
@@ -80,6 +81,7 @@ def test_what_is_known_is_not_reported() -> None:
         ({"skills": {"note": ["fix"]}}, True),
         ({"hobby": 1}, True),
         ({"skils": {}, "skills": {}}, True),
+        ({"agent": {"id": "coder", "capabilities": ["git"]}}, False),
     ],
 )
 def test_misspelt_skills_are_not_all_skills(file: dict[str, Any], takes_everything: bool) -> None:

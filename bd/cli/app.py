@@ -13,7 +13,6 @@ from bd.compat import bead_json
 from bd.core import times
 from bd.core.errors import BadInput, BdError, Damaged, NoHub, NoSuchBead, RemoteUnreachable
 from bd.core.identity import claimant, identify
-from bd.core.known_keys import unknown_keys
 from bd.core.schema import BEADS_DIR, CONFIG_PATH, suffix_of
 from bd.operations.reader import OperationReader
 from bd.policy.ranking import Ranking
@@ -195,6 +194,10 @@ class App:
         """The keys of the clone's and the user's own settings that nothing reads."""
         place = self.hub.place
         layers = (("the clone's config.yaml", place.clone_layer), ("your config.yaml", place.user_layer))
+        if all(layer.keys() <= {"branch", "remote", "agent"} for _, layer in layers):
+            return []
+        from bd.core.known_keys import unknown_keys  # noqa: PLC0415  most clones say no more than that
+
         return [found._replace(path=where) for where, layer in layers for found in unknown_keys(CONFIG_PATH, layer)]
 
     def warn_of_keys(self, unknown: Sequence[UnknownKey]) -> None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from bd.compat.documents import as_json, first_choice, is_null, typed
 from bd.core.errors import BadInput, BdError, WouldCycle
-from bd.core.known_keys import is_reported, unknown_keys
+from bd.core.known_keys import unknown_keys
 from bd.core.model import Bead
 from bd.core.schema import BEAD_FIELDS, BEADS_DIR
 from bd.core.times import duration_s, duration_text
@@ -262,7 +262,7 @@ def refuse_unusable(key: str, value: Any) -> None:
     """
     inner = {f"{key}.{name}": item for name, item in value.items()} if isinstance(value, dict) else {key: value}
     for found in unknown_keys(BEADS_DIR, {key: value}):
-        if is_reported(found):
+        if found.is_reported:
             raise BadInput(f"{found.key!r} is no key of a bead", hint=f"did you mean {found.nearest}?")
     for name, item in inner.items():
         if item is None or item == "":

@@ -42,6 +42,8 @@ _AGENT_WORDS = {
     "budget_remaining_usd": "budget_usd",
     "models": "models_available",
 }
+# Other systems describe an agent below this key (compat/agent_files.py).
+_REGISTRATION = "agent"
 _BY_TYPE = {"expected": (), "max_cost_usd": ()}
 _STEALING = ("idle", "pending", "per_agent", "per_cycle", "base", "cross_base")
 _FRICTION = ("window", "rate", "least")
@@ -61,8 +63,15 @@ class UnknownKey(NamedTuple):
         """What is wrong, and what may be meant."""
         if self.nearest == self.key:
             return f"has the key {self.key} with dots in it, which nothing reads: write maps within maps, as `bd config set` does"
+        if self.key == _REGISTRATION and self.path.startswith(AGENTS_DIR):
+            return f"has everything below {self.key}, where nothing reads it: `bd import` of that file makes an agent file"
         meant = f"did you mean {self.nearest}?" if self.nearest else "nothing reads it"
         return f"has the unknown key {self.key}: {meant}"
+
+    @property
+    def is_reported(self) -> bool:
+        """Whether it is a mistake for sure: in a bead keys of one's own are as good as any, unless one resembles a known one."""
+        return self.nearest is not None or not self.path.startswith(BEADS_DIR)
 
 
 def unknown_keys(path: str, fields: Mapping[str, Any]) -> list[UnknownKey]:
@@ -78,11 +87,6 @@ def unknown_keys(path: str, fields: Mapping[str, Any]) -> list[UnknownKey]:
     else:
         return []
     return [UnknownKey(path, key, near) for key, near in found]
-
-
-def is_reported(found: UnknownKey) -> bool:
-    """Whether it is a mistake for sure: in a bead keys of one's own are as good as any, unless one resembles a known one."""
-    return found.nearest is not None or not found.path.startswith(BEADS_DIR)
 
 
 def misspelt(fields: Mapping[str, Any], key: str, known: Iterable[str]) -> str | None:

@@ -9,7 +9,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from bd.core.errors import BdError
-from bd.core.nearest import nearest
 from bd.core.schema import AGENTS_DIR, agent_path, is_agent
 from bd.core.times import duration_s
 
@@ -106,6 +105,8 @@ def pool_of(name: str, file: Mapping[str, Any]) -> Pool:
 
 
 def _unknown(key: str) -> str:
+    from bd.core.nearest import nearest  # noqa: PLC0415  only for a mistake
+
     meant = nearest(key, sorted(_KEYS))
     return f"`{key}` is no setting of a pool{f': did you mean `{meant}`?' if meant else ''}"
 

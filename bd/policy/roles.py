@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from bd.core.known_keys import misspelt
 from bd.core.schema import AGENT_FIELDS
 from bd.core.times import duration_s
 
@@ -45,10 +44,16 @@ def misspelt_skills(agent: Mapping[str, Any]) -> str | None:
     Whoever mistypes a rule wants less than everything: until it is mended, the agent fits nothing by its skills.
     """
     skills = agent.get("skills")
+    if agent.keys() <= AGENT_FIELDS.keys() and not (isinstance(skills, dict) and skills.keys() - _RULES):
+        return None
+    from bd.core.known_keys import misspelt  # noqa: PLC0415  most files have known keys alone
+
+    if isinstance(agent.get("agent"), dict):  # another system's form: whatever it says of skills is not read
+        return "agent"
     if isinstance(skills, dict):
-        wrong = (misspelt(skills, rule, SKILL_RULES) for rule in SKILL_RULES if not skills.keys() <= _RULES)
+        wrong = (misspelt(skills, rule, SKILL_RULES) for rule in SKILL_RULES)
         return next((f"skills.{key}" for key in wrong if key), None)
-    return None if agent.keys() <= AGENT_FIELDS.keys() else misspelt(agent, "skills", AGENT_FIELDS)
+    return misspelt(agent, "skills", AGENT_FIELDS)
 
 
 def interval_of(agent: Mapping[str, Any]) -> float:

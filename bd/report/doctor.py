@@ -9,7 +9,6 @@ from bd import __version__
 from bd.core import versions
 from bd.core.errors import BadInput, BdError, Damaged
 from bd.core.ids import is_prefix
-from bd.core.known_keys import is_reported
 from bd.core.pools import pools_of
 from bd.core.schema import (
     ARCHIVE_DIR,
@@ -110,7 +109,7 @@ def _keys(snapshot: CachedSnapshot) -> Iterator[Finding]:
     """Every key that nothing reads: where it is surely a mistake each file, else a line for all beads that have it."""
     others: dict[str, list[str]] = {}
     for found in snapshot.cache.unknown_keys(reported=False):
-        if is_reported(found):
+        if found.is_reported:
             yield Finding("warning", "unknown_key", found.path, found.words)
         else:
             others.setdefault(found.key, []).append(bead_id_of(found.path) or found.path)

@@ -12,7 +12,6 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from bd.core.known_keys import UnknownKey, is_reported
 from bd.core.model import Damage
 from bd.core.schema import ARCHIVE_DIR, BEADS_DIR, CAPACITY_DIR, CONFIG_PATH, SIGNERS_PATH, is_volume, volume_of
 from bd.core.settings import hub_setting
@@ -26,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from typing import Any
 
+    from bd.core.known_keys import UnknownKey
     from bd.core.model import Snapshot
     from bd.core.queries import Derivation, Derive, Sought
     from bd.core.runtime import Runtime
@@ -234,7 +234,7 @@ class Cache:
         many("INSERT INTO costs VALUES (?, ?, ?, ?, ?)", ((number, *spent) for number, bead in beads for spent in bead.costs))
         records = ((one.path, one.oid, one.is_simple, one.fields) for one in files if one.fields is not None)
         many("INSERT INTO records VALUES (?, ?, ?, ?)", records)
-        unknown = ((*key, is_reported(key)) for one in files for key in one.unknown)
+        unknown = ((*key, key.is_reported) for one in files for key in one.unknown)
         many("INSERT INTO unknown_keys VALUES (?, ?, ?, ?)", unknown)
         many("INSERT INTO damages VALUES (?, ?)", ((one.path, one.reason) for one in files if one.reason is not None))
 
@@ -424,7 +424,12 @@ class Cache:
     def unknown_keys(self, *, reported: bool) -> list[UnknownKey]:
         """The keys that nothing reads: only those that are surely mistakes, or all of them."""
         query = "SELECT path, key, nearest FROM unknown_keys WHERE reported >= ? ORDER BY path, rowid"
-        return [UnknownKey(*row) for row in self.ask(query, (int(reported),))]
+        rows = self.ask(query, (int(reported),))
+        if not rows:
+            return []
+        from bd.core.known_keys import UnknownKey  # noqa: PLC0415  most hubs have none
+
+        return [UnknownKey(*row) for row in rows]
 
     def doubles(self) -> list[Damage]:
         """Return ids that two files have, including those that differ only in case (case-insensitive file systems)."""

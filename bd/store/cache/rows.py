@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, NamedTuple
 from zlib import crc32
 
 from bd.core.costs import Spent, spent_of
-from bd.core.known_keys import UnknownKey, unknown_keys
 from bd.core.queries import is_calm, made_of, rank_of
-from bd.core.schema import ARCHIVE_DIR, BEADS_DIR, DONE_STATUSES, LONG_FIELDS, WAITING_LINKS, suffix_of
+from bd.core.schema import ARCHIVE_DIR, BEAD_FIELDS, BEADS_DIR, CAPACITY_DIR, DONE_STATUSES, LONG_FIELDS, WAITING_LINKS, suffix_of
 
 if TYPE_CHECKING:
     from typing import Any
 
+    from bd.core.known_keys import UnknownKey
     from bd.store.hub_files import Row
 
 # Fields that nearly every head has, stored as a tuple in this order: loads in half the time of a dict.
@@ -38,6 +38,8 @@ _HEAD_KEYS = (
     "closed_at",
 )
 _SEAL_SIZE = 4
+# What most beads have: known keys with nothing inside them to look at.
+_PLAIN = BEAD_FIELDS.keys() - {"retry", "spec", "output"}
 _HEAD_SET = frozenset(_HEAD_KEYS)
 # The weights of edges: a dependency, a link that blocks like one, or only a mention.
 DEPENDS, WAITS, MENTIONS = 2, 1, 0
@@ -84,7 +86,7 @@ def packed(row: Row) -> Packed:
     """Convert a parsed file into its rows."""
     if row.reason is not None or row.fields is None:
         return Packed(row.path, row.oid, row.is_simple, row.reason)
-    unknown = tuple(unknown_keys(row.path, row.fields))
+    unknown = _unknown(row.path, row.fields)
     if not row.path.startswith(BEADS_DIR):
         return Packed(row.path, row.oid, row.is_simple, fields=sealed(row.fields), unknown=unknown)
     fields = row.fields
@@ -106,6 +108,15 @@ def packed(row: Row) -> Packed:
         costs=tuple(spent_of(fields)),
         unknown=unknown,
     )
+
+
+def _unknown(path: str, fields: dict[str, Any]) -> tuple[UnknownKey, ...]:
+    """The keys of a file that nothing reads."""
+    if path.startswith(CAPACITY_DIR) or (path.startswith(BEADS_DIR) and fields.keys() <= _PLAIN):
+        return ()
+    from bd.core.known_keys import unknown_keys  # noqa: PLC0415  most writes are of beads with known keys alone
+
+    return tuple(unknown_keys(path, fields))
 
 
 def _columns(row: Row, fields: dict[str, Any]) -> tuple[Any, ...]:
