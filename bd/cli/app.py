@@ -191,7 +191,7 @@ class App:
             self.out.note(f"warning: {error.message}; answering from what this clone has")
 
     def unknown_settings(self) -> list[UnknownKey]:
-        """The keys of the clone's and the user's own settings that nothing reads."""
+        """Return the keys of the clone's and the user's own settings that nothing reads."""
         place = self.hub.place
         layers = (("the clone's config.yaml", place.clone_layer), ("your config.yaml", place.user_layer))
         if all(layer.keys() <= {"branch", "remote", "agent"} for _, layer in layers):
@@ -208,7 +208,7 @@ class App:
             self.out.note(f"warning: {len(unknown) - _SHOWN_KEYS} more unknown keys; `bd doctor` lists them")
 
     def _warn(self, snapshot: CachedSnapshot) -> None:
-        """Name the files that can't be read; with --strict the exit code says so too."""
+        """Name the files that can't be read; with --strict, also set the exit code."""
         damages = snapshot.damages
         for damage in damages[:10]:
             self.out.note(f"warning: {damage.path} {damage.reason} (left alone; see bd doctor)")

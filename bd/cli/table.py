@@ -252,7 +252,7 @@ COMMANDS: dict[str, Row] = {
     "import": Row(
         "import_",
         "set-up",
-        "Bring in beads from JSONL or table dumps.",
+        "Import beads from JSONL, table dumps, or another tracker.",
         line="Bring in beads, write them out, move a hub.",
     ),
     "migrate": Row("migrate", "set-up", "Bring a workspace of the Go tool over: the hub, and every bead in it.", beside="import"),

@@ -114,8 +114,8 @@ def _yaml_document(text: str) -> Any:
 
 
 def mapping_of(text: str) -> dict[str, Any]:
-    """The one YAML mapping of a text, its values as they are spelled. Raises codec.Unreadable."""
-    return codec._read(text).root or {}  # noqa: SLF001  untyped; what parse gives would spell 1.10 anew
+    """Return the one YAML mapping of a text, its values as spelled. Raises codec.Unreadable."""
+    return codec._read(text).root or {}  # noqa: SLF001  untyped; `parse` would change the spelling of 1.10
 
 
 def first_choice(value: Any) -> Any:

@@ -57,7 +57,7 @@ def _has(folder: str, name: str) -> bool:
 
 
 def read(source: str, on_progress: Callable[[int, int, str], None] | None = None, words: Words | None = None) -> Batch:
-    """The beads of a file, a folder, or stdin (`-`), in any format that is read here. Raises NotFound and BadInput."""
+    """Read the beads of a file, a folder, or stdin (`-`), in any known format. Raises NotFound and BadInput."""
     if os.path.isdir(source):
         is_dump = any(os.path.isfile(os.path.join(source, name, "issues.jsonl")) for name in ("", *_DUMPS, ".beads"))
         found = None if is_dump else foreign_trackers.read(source, words, on_progress)
@@ -68,7 +68,10 @@ def read(source: str, on_progress: Callable[[int, int, str], None] | None = None
 
 
 def look(place: str, on_progress: Callable[[int, int, str], None] | None = None, words: Words | None = None) -> Workspace:
-    """What a place holds. Of an export and a dump, the one with the newest change; else another tracker's. Raises NotFound."""
+    """Read the workspace in a place.
+
+    Of several exports and dumps, the one with the newest change is used; without any, another tracker's. Raises NotFound.
+    """
     batches = [read(source, on_progress, words) for source in sources(place)]
     if not batches and (foreign := foreign_trackers.read(place, words, on_progress)):
         batches = [foreign]

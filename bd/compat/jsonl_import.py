@@ -59,8 +59,8 @@ _FORMATS = "Beads JSONL, a table dump, or a tracker's files (docs/compatibility.
 class Batch(NamedTuple):
     """The contents of a file or folder: bead fields ready for import, and everything else with the reasons.
 
-    `unread` are (where, why) of lines that could not be read; `lost_edges` edges of beads that are not in it, or to beads
-    that were deleted there.
+    `unread` are pairs (location, reason) of unreadable lines; `lost_edges` are edges whose bead is not in the batch, or that
+    lead to a bead that was deleted there.
     """
 
     source: str
@@ -143,7 +143,7 @@ def _refuse_constant(name: str) -> Any:
 def read(
     source: str, on_progress: Callable[[int, int, str], None] | None = None, words: Words | None = None, data: bytes | None = None
 ) -> Batch:
-    """The beads of a JSONL file (`-`: stdin). Raises NotFound and BadInput where there is nothing to read."""
+    """Read the beads of a JSONL file (`-`: stdin). Raises NotFound or BadInput if there is nothing to read."""
     rows, unread = rows_of(bytes_of(source) if data is None else data)
     if unread and not rows:
         where, why = unread[0]
@@ -161,7 +161,7 @@ def gather(
     on_progress: Callable[[int, int, str], None] | None = None,
     words: Words | None = None,
 ) -> Batch:
-    """The batch that issue rows make. Of two rows with one id the newer is taken; `words` are the hub's own."""
+    """Make a batch from issue rows. Of two rows with the same id, the newer is used. `words` are the hub's own."""
     batch = Batch(source, [], [], list(unread), [], [])
     spelled = _Spelled(words or Words())
     found: dict[str, dict[str, Any]] = {}
@@ -195,7 +195,7 @@ def gather(
 
 
 class _Spelled:
-    """Rows in the hub's words, and what was read into them, to report."""
+    """Rows in the hub's words, with a record of every translation."""
 
     def __init__(self, words: Words) -> None:
         self._words = words
@@ -203,7 +203,7 @@ class _Spelled:
         self._without_priority: list[str] = []
 
     def row(self, row: dict[str, Any]) -> dict[str, Any]:
-        """The row with its status, type and priority as this hub says them."""
+        """Return the row with its status, type and priority in this hub's words."""
         told = dict(row)
         shown = str(row.get("id") or row.get("title") or "?")
         for key, read in (("status", self._words.status), ("issue_type", self._words.type), ("type", self._words.type)):
@@ -223,7 +223,7 @@ class _Spelled:
             self._meant.setdefault((key.removeprefix("issue_"), given, meant), []).append(shown)
 
     def notes(self) -> list[str]:
-        """What was read into the rows, a line for each word."""
+        """Return a line for each word that was translated."""
         lines = [f"{key} {given!r} is read as {_level(meant)}: {_few(ids)}" for (key, given, meant), ids in self._meant.items()]
         if self._without_priority:
             lines.append(f"without a priority, so P2: {_few(self._without_priority)}")

@@ -34,7 +34,7 @@ def folder_of(folder: str) -> str:
 
 
 def read(folder: str, on_progress: Callable[[int, int, str], None] | None = None, words: Words | None = None) -> Batch:
-    """The beads of a dump, with their labels, edges and comments. Raises NotFound."""
+    """Read the beads of a dump with their labels, edges and comments. Raises NotFound."""
     inside = folder_of(folder)
     rows, unread = _table(inside, _ISSUES)
     notes: list[str] = []

@@ -32,8 +32,8 @@ if TYPE_CHECKING:
 class Update(Operation):
     """Change fields: `ids`; `set` {field: value or None}; `append` {field: text}; `add`/`remove` {labels: [...]}.
 
-    `metadata` {key: value or None}; `maps` {spec, retry or output: {key: value or None}}; `status` and `reason`; `force` (also assigns to an agent that is offline);
-    `seals` of what was validated before it is closed.
+    Also `metadata` {key: value or None}; `maps` {spec, retry or output: {key: value or None}}; `status` and `reason`; `force`
+    (may assign to an agent that is offline); `seals` of outputs that were validated, if this closes the bead.
     """
 
     verb: ClassVar[str] = "update"

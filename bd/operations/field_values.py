@@ -43,7 +43,7 @@ def refuse_twin(bead_id: str, snapshot: Snapshot, taken: Iterable[str] = ()) -> 
 
 
 def check_type(text: str, context: DecisionContext) -> str:
-    """The bead type, aliases resolved. Raises BadInput naming the known ones."""
+    """Return the bead type, with aliases resolved. Raises BadInput naming the known ones."""
     folded = "-".join(text.lower().replace("_", " ").split())
     name = text.strip() if text.strip() in context.settings.types else TYPE_ALIASES.get(folded, folded)
     known = {*TYPES, *NOT_WORK, "publish", "event", *context.settings.types}
@@ -56,7 +56,7 @@ def check_type(text: str, context: DecisionContext) -> str:
 
 
 def check_status(text: str, context: DecisionContext) -> str:
-    """The stored status. Raises BadInput for one this hub does not know."""
+    """Return the stored status. Raises BadInput if this hub does not know it."""
     name = status_word(text)
     if name not in {*STORED_STATUSES, "ready", "pinned", "hooked", *context.settings.statuses}:
         raise BadInput(f"{text!r} is no status here", hint=f"one of {', '.join([*STORED_STATUSES, *context.settings.statuses])}")

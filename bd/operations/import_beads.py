@@ -54,10 +54,9 @@ def derived_uid(words: str, made_at: str | None) -> str:
 class Import(Operation):
     """Import beads in one commit: `beads` (their fields), `on_conflict` (newer, skip, fail), `dedup`.
 
-    Ids stay as they are; a record without one gets one that is the same each time. A bead with
-    a live claim is never touched. An edge to a bead that is not here is kept, because a later import may bring it. The result
-    says what was created, updated, unchanged and skipped, which edges lead to a missing bead, and which are kept as links
-    because they close a circle.
+    Ids are kept; a record without one gets one that is the same each time. A bead with a live claim is never touched. An edge
+    to a bead that is not here is kept: a later import may bring that bead. The result lists what was created, updated, unchanged
+    and skipped, which edges lead to a missing bead, and which are kept as links because they would close a cycle.
     """
 
     verb: ClassVar[str] = "import"
@@ -195,7 +194,7 @@ class Import(Operation):
 
 
 class _Targets:
-    """Where the edges of records lead: to a bead of this import or of the hub, or to one that may still come."""
+    """The targets of edges: a bead of this import, a bead of the hub, or one that may still come."""
 
     def __init__(self, fresh: dict[str, bool], snapshot: Snapshot, result: dict[str, list[Any]]) -> None:
         self._fresh = fresh
@@ -204,7 +203,7 @@ class _Targets:
         self._result = result
 
     def checked(self, bead_id: str, record: dict[str, Any]) -> dict[str, Any]:
-        """The record with its edges: those to a left-out twin lead to the bead that is here."""
+        """Return the record with its edges; an edge to a skipped twin leads to the bead that is here."""
         kept, details = dict(record), dict(record.get(EDGE_DETAILS, {}))
         if record.get("depends_on"):
             found = [self._led(bead_id, target, "blocks", details) for target in record["depends_on"]]
@@ -217,7 +216,7 @@ class _Targets:
         return {key: value for key, value in {**kept, EDGE_DETAILS: details}.items() if value not in ([], {})}
 
     def _led(self, bead_id: str, target: str, kind: str, details: dict[str, Any]) -> str:
-        """Where the edge leads; the result names a missing bead, and what is known of the edge moves along to a twin."""
+        """Return the target of an edge. Notes a missing bead in the result; details of the edge move to a twin."""
         if self._fresh.get(target) or self._snapshot.exists(target):
             return target
         twin: str | None = self._twins.get(target)

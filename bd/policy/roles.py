@@ -29,7 +29,7 @@ _FALLBACK_ROLES = frozenset({"overseer"})
 
 
 def skills_of(agent: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The agent's skill rules: its own, else its role's."""
+    """Return the agent's skill rules: its own, else its role's."""
     if misspelt_skills(agent):
         return _NOTHING
     skills = agent.get("skills")
@@ -39,9 +39,9 @@ def skills_of(agent: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def misspelt_skills(agent: Mapping[str, Any]) -> str | None:
-    """The key by which the agent's file most likely meant its skills, or a rule of them; None where nothing is misspelt.
+    """Return the misspelt key that most likely means the agent's skills, or one of their rules; None if there is none.
 
-    Whoever mistypes a rule wants less than everything: until it is mended, the agent fits nothing by its skills.
+    Somebody who mistypes a rule wants less than everything, so the agent matches nothing until the file is corrected.
     """
     skills = agent.get("skills")
     if agent.keys() <= AGENT_FIELDS.keys() and not (isinstance(skills, dict) and skills.keys() - _RULES):

@@ -36,12 +36,12 @@ def output_of(bead: Bead) -> dict[str, Any]:
 
 
 def kind_of(bead: Bead) -> str:
-    """Which check the bead asks for; one nobody knows as it stands there."""
+    """Return which check the bead asks for; an unknown one unchanged."""
     return known_kind(str(output_of(bead).get("validation") or NONE))
 
 
 def known_kind(text: str) -> str:
-    """The kind of a check by any of its names; one nobody knows in its plain spelling."""
+    """Return the kind of a check for any of its names; an unknown one unchanged."""
     asked = text.strip().lower().replace("_", "-")
     return _ALSO.get(asked, asked)
 

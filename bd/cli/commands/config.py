@@ -230,18 +230,18 @@ UNSET = Command(
     "unset",
     Argument("key"),
     *_LAYERS,
-    help="Take a setting out of its file, so that what is weaker holds. Also takes out what nothing reads.",
+    help="Remove a setting from its file, so that the next weaker one applies. Also removes keys that nothing reads.",
     examples=["bd config unset claim_ttl", "bd config unset validators.tests --clone"],
 )
 
 
 def unset(app: App, key: str, layer: str) -> None:
-    """Take a setting out of its file, so that what is weaker holds."""
+    """Remove a setting from its file, so that the next weaker one applies."""
     set_value(app, key, value="", layer=layer)
 
 
 def _shown(name: str, value: Any) -> Any:
-    """A setting as a person would type it: durations with their unit."""
+    """Return a setting as a person would type it: durations with their unit."""
     return duration_text(value) if name in KEYS and is_duration(name) and float(value).is_integer() else value
 
 

@@ -223,7 +223,7 @@ _FLAG_WAITS = {"--blocks": True, "-b": True, "--blocked-by": False, "--depends-o
 
 
 def _blocking(words: list[str]) -> list[str]:
-    """`dep A --blocks B` as `dep add B A`, and `dep B --blocked-by A` likewise."""
+    """Rewrite `dep A --blocks B`, and `dep B --blocked-by A`, as `dep add B A`."""
     for place, word in enumerate(words):
         flag, equals, other = word.partition("=")
         if flag not in _FLAG_WAITS:

@@ -39,7 +39,7 @@ SPEC = Command(
         default="newer",
         help="A bead that is here and differs: newer (default) takes the newer one, skip leaves it, fail stops.",
     ),
-    help="""Bring in beads from JSONL, table dumps, or another tracker.
+    help="""Import beads from JSONL, table dumps, or another tracker.
 
     All in one commit. A bead that somebody works on is never touched. An edge to a bead that is not here yet is kept, and waits
     for it. Reads task-master, Taskwarrior, Backlog.md, ticket and beans, too.
@@ -57,7 +57,7 @@ SPEC = Command(
 
 
 def run(app: App, source: str | None, given: str | None, dry_run: bool, dedup: bool, on_conflict: str) -> None:
-    """Bring in beads from JSONL, table dumps, or another tracker."""
+    """Import beads from JSONL, table dumps, or another tracker."""
     source = source or given or _default(app)
     if source.endswith(_AGENT_FILES) and (agents := agent_files.read(bytes_of(source), source)):
         _bring_in_agents(app, agents, source, dry_run=dry_run)
