@@ -33,6 +33,7 @@ AGENT, TRIGGER, BEAD = ".beads/agents/coder.yaml", ".beads/triggers/red.yaml", "
         (AGENT, {"skills": {"title_word": ["fix"]}}, "skills.title_word", "skills.title_words"),
         (AGENT, {"budget": {"used": 1}}, "budget.used", "budget.usd"),
         (AGENT, {"hobby": "chess"}, "hobby", None),
+        (AGENT, {"pool": {"drain_timout": "5m"}}, "pool.drain_timout", "pool.drain_timeout"),
         (AGENT, {"agent": {"id": "coder"}}, "agent", None),
         (CONFIG_PATH, {"clam_ttl": "5m"}, "clam_ttl", "claim_ttl"),
         (CONFIG_PATH, {"defaults": {"max_atempts": 3}}, "defaults.max_atempts", "defaults.max_attempts"),

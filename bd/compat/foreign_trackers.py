@@ -83,9 +83,8 @@ def _folder(folder: str) -> Found | None:
             return found
     for name in ("backlog", ".backlog", ""):
         place = os.path.join(folder, name)
-        if any(os.path.isfile(os.path.join(place, config)) for config in ("config.yml", "config.yaml")) and _pages(
-            [f"{place}/tasks"]
-        ):
+        is_named = bool(name) or any(os.path.isfile(os.path.join(place, config)) for config in ("config.yml", "config.yaml"))
+        if is_named and _pages([os.path.join(place, "tasks")]):
             return _backlog(place)
     for name in (".tickets", ".beans", ""):
         place = os.path.join(folder, name)
@@ -103,7 +102,7 @@ def _content(data: bytes, source: str) -> Found | None:
     """A JSON text of task-master or Taskwarrior. Raises BadInput for other files whose format is known."""
     if data.startswith(_SQLITE):
         raise BadInput(f"{source} is an SQLite database, which older releases of the Go tool keep", hint=_EXPORT_FIRST)
-    if not any(key in data for key in (b'"uuid"', b'"tasks"', b'"number"')):
+    if not any(key in data for key in (b'"uuid"', b'"tasks"', b'"number"', b'"created_at":[')):
         return None
     values, unread = jsonl_import.rows_of(data)
     rows = [value for _, value in values if isinstance(value, dict)]
@@ -116,6 +115,8 @@ def _content(data: bytes, source: str) -> Found | None:
         return _task_master(tags)
     if "title" in first and isinstance(first.get("number"), int) and not isinstance(first.get("id"), str):
         raise BadInput(f"{source} is a list of GitHub issues", hint=_GITHUB_WAY)
+    if isinstance(first.get("created_at"), list):
+        raise BadInput(f"{source} is the state file of beads-rs, whose times are pairs of numbers", hint=_EXPORT_FIRST)
     return None
 
 

@@ -52,6 +52,8 @@ _ZERO_TIME = "0001-01-01T00:00:00"
 # What every record of the Go tool's exports states; it leaves out a priority of 0 only. Others who state none mean no priority.
 _GO_KEYS = frozenset({"id", "status", "issue_type", "created_at", "updated_at"})
 _SHOWN_IDS = 5
+# One of these is in every record of Beads JSONL, also in those that are no beads.
+_ANY_RECORD = frozenset({"title", "_type", "_schema", "status"})
 _DELETED = "was deleted there (a tombstone)"
 _FORMATS = "Beads JSONL, a table dump, or a tracker's files (docs/compatibility.md); a plan is for `bd plan apply`"
 
@@ -148,6 +150,8 @@ def read(
     if unread and not rows:
         where, why = unread[0]
         raise BadInput(f"{source} is in no format that `bd import` reads: {where} {why}", hint=_FORMATS)
+    if len(rows) > 1 and not any(isinstance(row, dict) and row.keys() & _ANY_RECORD for _, row in rows):
+        raise BadInput(f"{source} is in no format that `bd import` reads: nothing in it has a title", hint=_FORMATS)
     batch = gather(source, rows, unread, on_progress, words)
     if any(isinstance(row, dict) and "timeout_ns" in row for _, row in rows[:1]):
         batch.notes.append("this is one table of a dump: import its folder, and dependencies, labels and comments come too")

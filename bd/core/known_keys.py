@@ -121,7 +121,7 @@ def _of_bead(fields: Mapping[str, Any]) -> Iterator[tuple[str, str | None]]:
 def _of_agent(fields: Mapping[str, Any]) -> Iterator[tuple[str, str | None]]:
     for key, near in _in(fields, AGENT_FIELDS):
         yield key, _AGENT_WORDS.get(key, near)
-    for key in ("skills", "budget"):
+    for key in ("skills", "budget", "pool"):
         yield from _in(fields.get(key), INNER_FIELDS[key], f"{key}.")
 
 

@@ -11,6 +11,7 @@ from bd.core.errors import BadInput, BdError, Damaged
 from bd.core.ids import is_prefix
 from bd.core.pools import pools_of
 from bd.core.schema import (
+    AGENTS_DIR,
     ARCHIVE_DIR,
     BEADS_DIR,
     CONFIG_PATH,
@@ -109,6 +110,8 @@ def _keys(snapshot: CachedSnapshot) -> Iterator[Finding]:
     """Every key that nothing reads: where it is surely a mistake each file, else a line for all beads that have it."""
     others: dict[str, list[str]] = {}
     for found in snapshot.cache.unknown_keys(reported=False):
+        if found.path.startswith(AGENTS_DIR) and found.key.startswith("pool."):
+            continue  # among the flaws of the pool
         if found.is_reported:
             yield Finding("warning", "unknown_key", found.path, found.words)
         else:

@@ -217,6 +217,8 @@ def test_beans(tmp_path: Path, place: str) -> None:
         ("beads.db", b"SQLite format 3\0\x10\0", "SQLite", "bd export"),
         ("issues.json", b'[{"number": 3, "title": "x", "state": "OPEN"}]', "GitHub issues", "gh issue list"),
         ("plan.yaml", b"title: Release\ntasks:\n  - name: a\n    title: A\n", "plan.yaml", "bd plan apply"),
+        ("state.jsonl", b'{"id":"x-1","title":"t","created_at":[1767225600000,0]}\n', "beads-rs", "bd export"),
+        ("jira.json", b'[{"key": "A-1", "summary": "x"}, {"key": "A-2", "summary": "y"}]', "jira.json", "docs/compatibility.md"),
         ("work.csv", b"id,title\n1,x\n2,y\n", "work.csv", "docs/compatibility.md"),
     ],
 )
