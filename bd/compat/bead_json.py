@@ -31,7 +31,7 @@ _AS_THEY_ARE = frozenset(
     title description design acceptance_criteria notes priority type assignee
     owner estimated_minutes created_at created_by updated_at started_at reopened_at closed_at deadline
     defer_until close_reason closed_by external_ref metadata claim claims claim_mode
-    attempts attempts_forgiven max_attempts retry_at failures needs exclusive expected
+    attempts attempts_forgiven max_attempts retry_at failures needs exclusive repo expected
     prefer_agent prefer_until spec cost output progress waiting_on waiting_since status_reason
     base_priority temperature heated_at dead_lettered_at poison_pill reviewed resolution budget_ceiling_usd idempotency_key
     uid

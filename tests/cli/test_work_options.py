@@ -68,6 +68,8 @@ def test_an_update_changes_its_key_alone_and_nothing_takes_it_away(local_hub: Cl
             everything[key] = {**everything.get(key, {}), **value}
         assert _said(local_hub, "hub-a") == everything
     local_hub.here("update", "hub-a", "--validation", "regex:x", "--repo", "site", "--needs", "gpu")
+    assert local_hub.here("list", "--json").json[0]["repo"] == "site"
+    assert "site" in local_hub.here("show", "hub-a").out
     flags = "--prompt --context --models --fallback-models --max-duration --retry --validation --repo --needs".split()
     local_hub.here("update", "hub-a", *(word for flag in flags for word in (flag, "")))
     assert _said(local_hub, "hub-a") == {"spec": {"max_cost_usd": 2.5}}

@@ -70,6 +70,7 @@ def _show(app: App, bead: Bead, snapshot: Snapshot) -> None:
         ("needs", "needs"),
         ("expected", "expected"),
         ("exclusive", "exclusive"),
+        ("repo", "repo"),
         ("external", "external_ref"),
         ("metadata", "metadata"),
         ("closed because", "close_reason"),

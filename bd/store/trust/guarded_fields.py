@@ -24,7 +24,7 @@ UNSIGNED_FIELDS = frozenset(
 # The terms: anybody may set these when creating a bead, but only trusted signers may change them later.
 TERMS = frozenset(
     """
-    uid created_at created_by needs expected prefer_agent prefer_until exclusive spec depends_on parent links claim_mode
+    uid created_at created_by needs expected prefer_agent prefer_until exclusive repo spec depends_on parent links claim_mode
     max_attempts retry budget_ceiling_usd defer_until idempotency_key
     """.split()
 )
