@@ -14,32 +14,29 @@ if TYPE_CHECKING:
 
 
 def text_argument(value: str | None, file: str | None, what: str) -> str | None:
-    """Return a long text: as given, from a file, or from stdin if either is `-`. Raises BadInput if it is empty."""
-    if file and file != "-":
-        try:
-            with open(file, encoding="utf-8") as stream:
-                value = stream.read()
-        except (OSError, UnicodeDecodeError) as error:
-            raise BadInput(f"can't read {what} from {file}: {error}") from error
-    elif file or value == "-":
-        try:
-            value = sys.stdin.read()
-        except UnicodeDecodeError as error:
-            raise BadInput(f"can't read {what} from stdin: {error}") from error
-    else:
-        return value
-    if not value.strip():
-        raise BadInput(f"the {what} is empty", hint="nothing was changed")
-    return value
+    """Return a long text: as given, from a file, or from stdin when either is `-`. What is read is kept as it is, empty or not.
+
+    Raises BadInput for what can't be read, or is not UTF-8.
+    """
+    source = file or (value if value == "-" else None)
+    return value if source is None else text_of(source, what)
 
 
-def text_of_file(path: str) -> str:
-    """The text of a file that an argument names. Raises BadInput."""
+def text_of(source: str, what: str) -> str:
+    """Return the text of a file, or of stdin for `-`: read as bytes, so that neither the locale nor its line ends change it. Raises BadInput."""
+    shown = "stdin" if source == "-" else source
     try:
-        with open(path, encoding="utf-8") as file:
-            return file.read()
+        return _bytes_of(source).decode("utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise BadInput(f"can't read {path}: {error}") from error
+        raise BadInput(f"can't read {what} from {shown}: {error}") from error
+
+
+def _bytes_of(source: str) -> bytes:
+    if source == "-":
+        stream = getattr(sys.stdin, "buffer", None)
+        return stream.read() if stream is not None else sys.stdin.read().encode()
+    with open(source.encode("utf-8", "surrogateescape"), "rb") as file:  # a name of bytes is the same in every locale
+        return file.read()
 
 
 def comma_list(text: str) -> list[str]:
@@ -76,7 +73,7 @@ def metadata_of(text: str | None) -> dict[str, Any] | None:
     if not text:
         return None
     if text.startswith("@"):
-        text = text_of_file(text[1:])
+        text = text_of(text[1:], "the metadata")
     try:
         value = json.loads(text)
     except ValueError as error:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from bd.cli.spec import Option, list_option, real_number
-from bd.cli.values import flat, text_argument, text_of_file
+from bd.cli.values import flat, text_argument, text_of
 from bd.core.errors import BadInput
 from bd.core.schema import RETRY_KEYS
 from bd.core.times import duration_s
@@ -91,7 +91,7 @@ def _validation(text: str | None) -> dict[str, Any]:
         raise BadInput(f"--validation: {kind!r} is none of {', '.join(KINDS)}")
     if kind == NONE:
         return {"validation": None, "validation_schema": None}
-    return {"validation": kind, "validation_schema": (text_of_file(rule[1:]) if rule.startswith("@") else rule) or None}
+    return {"validation": kind, "validation_schema": (text_of(rule[1:], "the schema") if rule.startswith("@") else rule) or None}
 
 
 def without_unset(maps: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:

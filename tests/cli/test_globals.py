@@ -21,7 +21,7 @@ from bd.compat import bead_json
 from bd.core.errors import BadInput
 from tests.cli.conftest import IDS
 from tests.running import BD, Clone, start_process
-from tests.truth import commit_file, tip
+from tests.truth import commit_file
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -189,12 +189,6 @@ def test_stdin_is_read_when_asked(board: Clone) -> None:
     assert [entry["text"] for entry in board.here("comments", "hub-bug", "--json").json][1:] == ["from stdin", "from stdin too"]
     board.here("close", "hub-bug", "--reason-file", "-", input="because\n")
     assert board.here("show", "hub-bug", "--json").json[0]["close_reason"].strip() == "because"
-
-
-def test_an_empty_stdin_changes_nothing(board: Clone) -> None:
-    before = tip(board.path)
-    assert "is empty" in board.here("update", "hub-bug", "--description", "-", input="", code=2).err
-    assert tip(board.path) == before
 
 
 def test_a_reader_that_goes_away(board: Clone) -> None:
