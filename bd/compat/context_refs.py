@@ -10,7 +10,7 @@ import json
 import re
 from typing import TYPE_CHECKING
 
-from bd.core import ids
+from bd.core import ids, urls
 from bd.core.errors import NoSuchBead
 from bd.operations.handoff import parse_artifact
 
@@ -62,7 +62,7 @@ def _of(text: str, snapshot: Snapshot, hub: Clone) -> list[dict[str, Any]]:
 def _file(name: str, ref: str, snapshot: Snapshot, hub: Clone) -> dict[str, Any]:
     """Return a file of the hub with its text; for anything else only the reference."""
     shown = {"name": name, "ref": ref}
-    if "://" in ref or re.match(r"[^\s@:]+@[0-9a-fA-F]{7,64}:", ref) or ref.startswith(("/", "~", "\\")) or ref[1:2] == ":":
+    if urls.is_url(ref) or re.match(r"[^\s@:]+@[0-9a-fA-F]{7,64}:", ref) or ref.startswith(("/", "~", "\\")) or ref[1:2] == ":":
         return {**shown, "missing": "it is elsewhere"}
     data = hub.repo.objects.read(f"{snapshot.commit}:{ref}") if ".." not in ref.split("/") else None
     if data is None:

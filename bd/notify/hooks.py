@@ -7,9 +7,9 @@ gets the same key again only if a process died after sending and before recordin
 from __future__ import annotations
 
 import json
-import re
 from typing import TYPE_CHECKING
 
+from bd.core import urls
 from bd.core.errors import BdError, TryAgain
 from bd.notify import events as occasions
 from bd.notify import trusted_commands
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
 AT_ONCE = 20
 HOOK_LIMIT_S = 60.0
-_URL = re.compile(r"[a-z][a-z0-9+.-]*://", re.IGNORECASE)
 _SAID_LIMIT = 300
 
 
@@ -63,7 +62,7 @@ def tell(hub: Clone, by: str, stalls: Sequence[Stall] = ()) -> list[str]:
 
 def _run(hook: trusted_commands.Command, message: dict[str, Any], hub_folder: str) -> str:
     """Run one hook; return an error message, or ""."""
-    if _URL.match(hook.text) and not any(blank in hook.text for blank in " \n\t"):
+    if urls.is_url(hook.text) and not any(blank in hook.text for blank in " \n\t"):
         return _by_apprise(hook, message)
     environment = {"BD_EVENT": message["event"], "BD_EVENT_KEY": message["key"], "BD_BEAD_ID": message["id"]}
     # a hub's ./notify.sh is a file of the hub, wherever bd was started

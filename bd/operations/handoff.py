@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from bd.core import urls
 from bd.core.errors import AlreadyClosed, BadInput, WrongState
 from bd.core.model import Change, Overlay
 from bd.core.queries import mentions
@@ -39,7 +40,7 @@ def parse_artifact(text: str) -> tuple[str, str]:
 
 def name_of(reference: str) -> str:
     """Return the name of an artifact that was given none: the last part of its path."""
-    path = re.split(r"[?#]", reference)[0] if "://" in reference else reference
+    path = re.split(r"[?#]", reference)[0] if urls.is_url(reference) else reference
     return re.split(r"[/:\\]", path.rstrip("/"))[-1] or reference
 
 

@@ -15,7 +15,7 @@ from contextlib import closing
 from itertools import compress
 from typing import TYPE_CHECKING, NamedTuple
 
-from bd.core import times
+from bd.core import times, urls
 from bd.core.errors import BdError, WrongState
 from bd.core.ids import hub_name
 from bd.core.json_shapes import fits, json_value
@@ -207,8 +207,9 @@ class Crew:
         if not hub.place.url or os.path.isdir(folder):
             return
         shutil.rmtree(f"{folder}.new", ignore_errors=True)
-        near = os.path.join(hub.repo.work_tree or hub.repo.git_dir, hub.place.url)  # a relative path starts there
-        url = near if os.path.exists(near) else hub.place.url
+        url = hub.place.url
+        if urls.parsed(url) is None:  # a relative path starts in the folder of the hub
+            url = os.path.join(hub.repo.work_tree or hub.repo.git_dir, url)
         join_hub(url, f"{folder}.new", hub.branch_name, hub.open_clone).hub.close()
         os.rename(f"{folder}.new", folder)
 

@@ -6,12 +6,13 @@ import os
 import tempfile
 from typing import TYPE_CHECKING
 
+from bd.core import urls
 from bd.core.errors import RemoteUnreachable
 from bd.core.identity import identify
 from bd.setup.hub import branch_for, init_of, refuse_unpushed, told_at_birth
 from bd.store import Clone, Place
 from bd.store.empty_snapshot import EMPTY
-from bd.store.git.create import check_origin, check_url, why, without_password
+from bd.store.git.create import check_origin, check_url, why
 from bd.store.git.discovery import find_repo
 from bd.store.git.repository import GitRepo
 from bd.store.hub_location import check_branch, clone_config_path, place_on, read_layer, user_config_path
@@ -67,7 +68,7 @@ def rehearse(
     notes: tuple[str, ...] = ()
     if remote is not None and place.remote is None:
         _reach(repo, remote)
-        notes = (f"what {without_password(remote)} holds already is not looked at here",)
+        notes = (f"what {urls.without_password(remote)} holds already is not looked at here",)
     if place.remote:
         refuse_unpushed(hub)
         with hub.lock():
@@ -88,5 +89,5 @@ def _reach(repo: GitRepo | None, url: str) -> None:
             repo.run("init", "--quiet", "--bare")
         code, _, words = repo.run("ls-remote", "--quiet", "--end-of-options", url, check=False)
     if code:
-        shown = without_password(url)
+        shown = urls.without_password(url)
         raise RemoteUnreachable(f"{shown} can't be reached: {why(words.splitlines())}", hint="check the URL and your credentials")

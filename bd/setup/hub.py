@@ -6,7 +6,7 @@ import contextlib
 import os
 from typing import TYPE_CHECKING, NamedTuple
 
-from bd.core import files
+from bd.core import files, urls
 from bd.core.errors import BadInput, Damaged, NoHub, RemoteUnreachable, TryAgain
 from bd.core.identity import identify
 from bd.core.schema import CONFIG_FIELDS, CONFIG_PATH, IGNORE_PATH, METADATA_PATH
@@ -182,7 +182,9 @@ def join_hub(
     try:
         place = locate(folder)
     except NoHub as error:
-        raise NoHub(f"{url} is cloned to {folder}, and holds no hub", hint=f"cd {folder} && bd init") from error
+        raise NoHub(
+            f"{urls.without_password(url)} is cloned to {folder}, and holds no hub", hint=f"cd {folder} && bd init"
+        ) from error
     hub = open_clone(place)
     hub.fetch()
     show_branch(repo, place.branch, f"refs/remotes/{place.remote}/{hub.branch_name}")

@@ -6,19 +6,20 @@ import os
 import re
 from typing import TYPE_CHECKING
 
+from bd.core import urls
 from bd.core.errors import BadInput
 from bd.store.worktree.checkout import is_checked_out
 
 if TYPE_CHECKING:
     from bd.store.replica import Replica
 
-_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://\S+\Z")
 _IN_COMMIT = re.compile(r"[^\s@:]+@[0-9a-fA-F]{7,64}:\S.*\Z")
 
 
 def is_elsewhere(typed: str) -> bool:
     """Return whether it is an address: a URL, or a path in a commit."""
-    return bool(_URL.match(typed) or _IN_COMMIT.match(typed))
+    is_url = urls.is_url(typed) and not any(character.isspace() for character in typed)
+    return is_url or _IN_COMMIT.match(typed) is not None
 
 
 def reference(replica: Replica, typed: str) -> str:

@@ -11,8 +11,8 @@ import json
 from http.client import HTTPConnection, HTTPException, HTTPSConnection
 from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
-from urllib.parse import urlsplit
 
+from bd.core import urls
 from bd.core.backoff import grown_s
 from bd.core.errors import BadInput
 from bd.core.ids import check_agent
@@ -48,12 +48,7 @@ class Target(NamedTuple):
 def target_of(text: str) -> Target:
     """Parse AGENT=URL. Raises BadInput."""
     agent, _, url = text.partition("=")
-    try:
-        parts = urlsplit(url)
-        is_good = parts.scheme in ("http", "https") and bool(parts.hostname) and (parts.port or 1) > 0
-    except ValueError:
-        is_good = False
-    if not is_good or "@" in url.split("/")[2] or not url.isascii() or not url.isprintable() or " " in url:
+    if not urls.is_web(url) or not url.isascii():
         raise BadInput(f"{text!r} is no AGENT=URL", hint="such as codemonkey=https://build-3.example.org/wake")
     return Target(check_agent(agent), url)
 
@@ -113,13 +108,13 @@ class Gateway:
         headers = {"Content-Type": "application/json", "Idempotency-Key": key, "User-Agent": "bd"}
         if self._token:
             headers["Authorization"] = f"Bearer {self._token}"
-        parts = urlsplit(self.target.url)
+        parts = urls.parsed(self.target.url)
+        assert parts is not None
         make = HTTPSConnection if parts.scheme == "https" else HTTPConnection
-        path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
         try:
-            connection = make(parts.hostname or "", parts.port, timeout=_LIMIT_S)
+            connection = make(parts.host, parts.port_number, timeout=_LIMIT_S)
             try:
-                connection.request("POST", path, json.dumps(told).encode(), headers)
+                connection.request("POST", parts.target, json.dumps(told).encode(), headers)
                 answer = connection.getresponse()
                 answer.read(_ANSWER_BYTES)
                 return answer.status

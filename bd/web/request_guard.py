@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from starlette.datastructures import MutableHeaders
 from starlette.requests import ClientDisconnect
 
+from bd.core.urls import host_and_port, parsed
 from bd.web import authentication
 from bd.web.routes import OPEN, OWN, READ, WRITE
 
@@ -108,7 +109,8 @@ def is_from_here(request: Request) -> bool:
     """Return whether a page of this site sends the request, by headers that a browser sets and pages can't change."""
     origin = request.headers.get("origin")
     if origin is not None:
-        return origin.partition("://")[2].lower() == request.headers.get("host", "").lower() != ""
+        found, (host, port) = parsed(origin), host_and_port(request.headers.get("host", ""))
+        return found is not None and bool(host) and found == (found.scheme, "", None, host, port, "")
     return request.headers.get("sec-fetch-site") == "same-origin"
 
 
@@ -126,6 +128,6 @@ async def body_of(request: Request, limit: int) -> bytes:
 
 
 def _host_of(request: Request) -> str:
-    """Return the host name without its port, in lower case."""
-    host = request.headers.get("host", "").lower()
-    return host[1:].partition("]")[0] if host.startswith("[") else host.partition(":")[0]
+    """Return the host name without its port, in lower case; empty for a header that can't be one."""
+    host, port = host_and_port(request.headers.get("host", ""))
+    return host if not port or port.isdecimal() else ""

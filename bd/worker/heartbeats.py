@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from bd.core import times
+from bd.core import times, urls
 from bd.core.times import timedelta
 from bd.operations.base import asked
 from bd.operations.capacity_file import capacity_of
@@ -31,7 +31,6 @@ BRANCH_EVERY_S = 900.0
 PROGRESS_LIMIT = 20
 # Keys that are no news by themselves: they change at every poll, and news cost a push.
 _PASSING = frozenset({"last_heartbeat", "version", "host", "next_poll_at", "empty_cycles"})
-_NEAR = ("/", ".", "file://", "ssh://localhost", "http://localhost", "http://127.0.0.1", "https://localhost", "git://localhost")
 
 
 class Heartbeat(NamedTuple):
@@ -66,8 +65,7 @@ class SteadyClock:
 
 def is_near(hub: Clone) -> bool:
     """Return whether the remote is a path, or on this machine."""
-    url = hub.place.url or ""
-    return not hub.remote_name or url.startswith(_NEAR) or ("://" not in url and ":" not in url)
+    return not hub.remote_name or urls.is_here(hub.place.url or "")
 
 
 def heartbeat_for(hub: Clone, settings: Settings) -> Heartbeat:

@@ -8,8 +8,9 @@ from __future__ import annotations
 import json
 from http.client import HTTPConnection, HTTPException, HTTPSConnection
 from typing import TYPE_CHECKING, NamedTuple
-from urllib.parse import urlencode, urlsplit
+from urllib.parse import urlencode
 
+from bd.core import urls
 from bd.core.errors import BadInput, Refused
 
 if TYPE_CHECKING:
@@ -52,13 +53,14 @@ class Server(NamedTuple):
         return found
 
     def _get(self, query: str, timeout_s: float) -> tuple[int, dict[str, Any]]:
-        parts = urlsplit(self.url)
+        parts = urls.parsed(self.url)
+        assert parts is not None
         make = HTTPSConnection if parts.scheme == "https" else HTTPConnection
         headers = {"Accept": "application/json", **({"Authorization": f"Bearer {self.token}"} if self.token else {})}
         try:
-            connection = make(parts.hostname or "", parts.port, timeout=timeout_s)
+            connection = make(parts.host, parts.port_number, timeout=timeout_s)
             try:
-                connection.request("GET", f"{parts.path.rstrip('/')}/wait?{query}", headers=headers)
+                connection.request("GET", f"{parts.rest.rstrip('/')}/wait?{query}", headers=headers)
                 answer = connection.getresponse()
                 data = answer.read(_ANSWER_LIMIT)
             finally:
@@ -74,12 +76,7 @@ class Server(NamedTuple):
 
 def server_of(url: str, token: str = "") -> Server:
     """Return the server at an address. Raises BadInput."""
-    parts = urlsplit(url)
-    try:
-        is_good = parts.scheme in ("http", "https") and bool(parts.hostname) and (parts.port or 1) > 0
-    except ValueError:
-        is_good = False
-    if not is_good or parts.username or parts.query or parts.fragment or not url.isprintable() or " " in url:
+    if not urls.is_web(url) or "?" in url or "#" in url:
         raise BadInput(f"{url!r} is no address of a `bd serve`", hint="such as https://fleet.example.org")
     if not token.isascii() or not token.isprintable():
         raise BadInput("the token has characters that no header takes")

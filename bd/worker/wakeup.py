@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import watchfiles
 
+from bd.core import urls
 from bd.store.git.porcelain import is_ref
 
 if TYPE_CHECKING:
@@ -86,10 +87,10 @@ def _git_dir(hub: Clone) -> str:
     """Return the git folder that has the hub's branch; "" if it is on another machine."""
     if not hub.remote_name:
         return hub.repo.common_dir
-    url = (hub.place.url or "").removeprefix("file://")
-    path = os.path.join(hub.repo.work_tree or hub.repo.git_dir, os.path.expanduser(url))
-    if not url or "://" in url:
+    named = urls.local_path(hub.place.url or "")
+    if not named:
         return ""
+    path = os.path.join(hub.repo.work_tree or hub.repo.git_dir, os.path.expanduser(named))
     found = [
         folder for folder in (path, os.path.join(path, ".git"), f"{path}.git") if os.path.isfile(os.path.join(folder, "HEAD"))
     ]

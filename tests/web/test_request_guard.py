@@ -59,7 +59,10 @@ def test_every_answer_keeps_other_sites_out() -> None:
         assert "unsafe" not in headers["content-security-policy"]
 
 
-@pytest.mark.parametrize("host", ["evil.example", "127.0.0.1.evil.example", "", "127.0.0.1 x", "[::1", "[", "user@evil.example"])
+STRANGERS = "evil.example 127.0.0.1.evil.example [::1 [ user@evil.example 127.0.0.1@evil.example 127.0.0.1:80@evil.example"
+
+
+@pytest.mark.parametrize("host", [*STRANGERS.split(), "", "127.0.0.1 x", "127.0.0.1:x", "127.0.0.1:80:90", "127.0.0.1/x"])
 def test_a_name_that_was_made_to_point_here_is_refused(host: str) -> None:
     assert client_of().get("/read", headers={"host": host}).status_code == 421
 
@@ -85,7 +88,17 @@ def test_a_cookie_changes_things_only_from_a_page_of_this_site() -> None:
     client = client_of()
     assert client.post("/write", content="x", headers={**COOKIE, **HERE}).text == "Ada Lovelace: x"
     assert client.post("/write", content="x", headers={**COOKIE, "sec-fetch-site": "same-origin"}).status_code == 200
-    for origin in ("http://evil.example", "http://127.0.0.1:9999", "null", "", "http://[", "127.0.0.1", "http://127.0.0.1/"):
+    for origin in (
+        "http://evil.example",
+        "http://127.0.0.1:9999",
+        "null",
+        "",
+        "http://[",
+        "127.0.0.1",
+        "http://127.0.0.1/",
+        f"{HOST}@x",
+        f"http://x@{HOST[7:]}",
+    ):
         assert client.post("/write", content="x", headers={**COOKIE, "origin": origin}).status_code == 403
     for site in ("cross-site", "same-site", "none"):
         assert client.post("/write", content="x", headers={**COOKIE, "sec-fetch-site": site}).status_code == 403

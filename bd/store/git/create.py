@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import contextlib
 import os
-import re
 import shutil
 import warnings
 from typing import TYPE_CHECKING
 
+from bd.core import urls
 from bd.core.errors import BadInput, NoHub, NotFound, RemoteUnreachable, TryAgain
 from bd.store.git.discovery import find_repo
 from bd.store.git.environment import environment, passes
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
 def check_url(url: str) -> str:
     """Return a URL that is safe to pass to git: no option, and no transport that runs commands. Raises BadInput."""
-    if not url or url.startswith("-") or "\n" in url or "::" in url.split("/", 1)[0]:
-        raise BadInput(f"{url!r} is no URL for a hub", hint="a path, ssh://, https:// or user@host:path")
+    if not url or url.startswith("-") or "\n" in url or urls.names_helper(url):
+        raise BadInput(f"{urls.without_password(url)!r} is no URL for a hub", hint="a path, ssh://, https:// or user@host:path")
     return url
 
 
@@ -74,7 +74,9 @@ def check_origin(repo: GitRepo, url: str) -> bool:
     """Return whether the remote origin exists. Raises BadInput if its URL is not `url`."""
     there = repo.settings().get("remote.origin.url")
     if there and there[0] != url:
-        raise BadInput(f"origin is {there[0]} already, not {url}", hint=f"git remote set-url origin {url}")
+        shown = urls.without_password(url)
+        words = f"origin is {urls.without_password(there[0])} already, not {shown}"
+        raise BadInput(words, hint=f"git remote set-url origin {shown}")
     return bool(there)
 
 
@@ -122,7 +124,7 @@ def clone_repo(url: str, folder: str, on_progress: Callable[[int, int, str], Non
             pass  # the clone exists: GitPython fails to open a path with a $ in it
         except git.GitCommandError as error:
             words = why([*progress.error_lines, *progress.other_lines, *(error.stderr or "").splitlines()])
-            raise _cannot_clone(without_password(url), words) from error
+            raise _cannot_clone(urls.without_password(url), words) from error
     found = find_repo(folder)
     assert found is not None
     return found
@@ -167,8 +169,3 @@ def why(lines: list[str]) -> str:
     words = [line.strip() for line in lines if line.strip() and not line.strip().startswith(_FRAMING)]
     told = [line.removeprefix("fatal: ") for line in words if line.startswith(("fatal:", "ERROR", "remote:"))]
     return (told or words or ["git gave no reason"])[-1]
-
-
-def without_password(url: str) -> str:
-    """Return the URL without its password, for display."""
-    return re.sub(r"(?<=://)([^/@:]+):[^/@]*@", r"\1@", url)

@@ -1,0 +1,158 @@
+"""URLs and git's other ways to say where a repository is, taken apart: everybody who asks something of one asks here.
+
+Belongs here: reading an address, and what it says of itself. Does not belong here: which addresses may be asked
+(policy/url_access.py), and looking up names.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from typing import NamedTuple
+
+_LAST_PORT = 65535
+_IN_SCHEME = {ord(mark): None for mark in "+.-"}
+
+
+class Url(NamedTuple):
+    """An address in its parts. `port` is as typed, empty for none; `rest` is everything behind the host and its port."""
+
+    scheme: str
+    user: str
+    password: str | None
+    host: str
+    port: str
+    rest: str
+
+    @property
+    def port_number(self) -> int | None:
+        """The port; None where none is named, and the scheme says which."""
+        return int(self.port) if self.port else None
+
+    @property
+    def target(self) -> str:
+        """What is asked of the server: path and query, without the fragment."""
+        path = self.rest.partition("#")[0]
+        return path if path.startswith("/") else f"/{path}"
+
+    @property
+    def is_well_formed(self) -> bool:
+        """Whether it has a host, and its port can be one."""
+        return bool(self.host) and (not self.port or (self.port.isdecimal() and 0 < int(self.port) <= _LAST_PORT))
+
+
+def parsed(text: str) -> Url | None:
+    """Take a URL apart, or git's `user@host:path` (its scheme is ssh); None for what is a path."""
+    scheme = _scheme_of(text)
+    if scheme:
+        authority, rest = _divided(text[len(scheme) + 3 :])
+        userinfo, _, place = authority.rpartition("@")
+        user, colon, password = userinfo.partition(":")
+        host, port = host_and_port(place)
+        return Url(scheme.lower(), user, password if colon else None, host, port, rest)
+    place, colon, rest = (
+        text.rpartition("]:") if text.partition("@")[2].startswith("[") or text[:1] == "[" else text.partition(":")
+    )
+    if not colon or "/" in place or _is_drive(text):
+        return None
+    user, _, host = place.rpartition("@")
+    return Url("ssh", user, None, host.lstrip("[").lower(), "", rest)
+
+
+def _scheme_of(text: str) -> str:
+    """What stands before `://`, where that can be a scheme; else nothing."""
+    name, mark, _ = text.partition("://")
+    return name if mark and _is_scheme(name) else ""
+
+
+def _is_scheme(name: str) -> bool:
+    return name.isascii() and name[:1].isalnum() and name.translate(_IN_SCHEME).isalnum()
+
+
+def host_and_port(text: str) -> tuple[str, str]:
+    """The host, in lower case and without brackets, and the port of `host:port`, each empty where there is none.
+
+    What can't be one (a user, a second colon) is kept in the port, which is then no number.
+    """
+    if text.startswith("["):
+        host, bracket, behind = text[1:].partition("]")
+        is_whole = bracket and (not behind or behind.startswith(":"))
+        return (host.lower(), behind[1:]) if is_whole else ("", text)
+    host, _, port = text.partition(":")
+    return ("", text) if "@" in text else (host.lower(), port)
+
+
+def _divided(text: str) -> tuple[str, str]:
+    """The authority of what stands behind `://`, and the rest."""
+    end = min((place for mark in "/?#" if (place := text.find(mark)) >= 0), default=len(text))
+    return text[:end], text[end:]
+
+
+def _is_drive(text: str) -> bool:
+    return os.name == "nt" and text[1:2] == ":"
+
+
+def is_url(text: str) -> bool:
+    """Whether it names something by a scheme, such as `https://`, with something behind it."""
+    scheme = _scheme_of(text)
+    return bool(scheme) and len(text) > len(scheme) + 3
+
+
+def names_helper(text: str) -> bool:
+    """Whether git would start a helper for it (`ext::`, `fd::`)."""
+    name, colons, _ = text.partition("::")
+    return bool(colons) and _is_scheme(name)
+
+
+def local_path(text: str) -> str | None:
+    """The path that it is, or that it names as a file: URL; None for what is asked over a connection."""
+    url = parsed(text)
+    if url is None:
+        return text
+    if url.scheme != "file":
+        return None
+    plain = re.sub(rb"%([0-9A-Fa-f]{2})", lambda escape: bytes([int(escape[1], 16)]), os.fsencode(url.rest))
+    return os.fsdecode(plain)
+
+
+def is_here(text: str) -> bool:
+    """Whether it names a path, or a server of this machine."""
+    url = parsed(text)
+    return url is None or url.scheme == "file" or is_this_machine(url.host)
+
+
+def is_this_machine(host: str) -> bool:
+    """Whether a host's name or address is this machine's own, however it is spelt; no name is looked up."""
+    name = host.lower().removesuffix(".")
+    if name == "localhost" or name.endswith(".localhost"):
+        return True
+    if ":" not in name and not name[:1].isdecimal():
+        return False
+    from bd.core.addresses import address_of, stands_for  # noqa: PLC0415  few remotes are named by number
+
+    address = address_of(name)
+    return address is not None and any(one.is_loopback or one.is_unspecified for one in stands_for(address))
+
+
+def is_web(text: str) -> bool:
+    """Whether it is an http or https address that can be asked: a host, a port that can be one, nothing that is no URL's."""
+    url = parsed(text)
+    if url is None or url.scheme not in ("http", "https") or not url.is_well_formed or url.user or url.password is not None:
+        return False
+    return text.isprintable() and not any(mark in text for mark in ' \\"<>')
+
+
+def without_password(text: str) -> str:
+    """The address as it may be shown: a password is left out, also one that has a slash or an @ in it."""
+    scheme = _scheme_of(text)
+    if not scheme:
+        return text
+    start = len(scheme) + 3
+    authority, _ = _divided(text[start:])
+    if "@" not in authority and not host_and_port(authority)[1].isdecimal() and ":" in authority:
+        authority = text[start:]  # no host has such a port: a password with a slash in it
+    userinfo, at, _ = authority.rpartition("@")
+    user, colon, _ = userinfo.partition(":")
+    if not at or not colon:
+        return text
+    return text[:start] + (user + at if user else "") + text[start + len(userinfo) + 1 :]
