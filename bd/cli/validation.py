@@ -5,15 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from bd.core import ids
-from bd.core.errors import NotValidated
+from bd.core.errors import NotValidated, UrlNotAllowed
 from bd.operations.fail import Fail
+from bd.operations.human_wait import WaitHuman
 from bd.operations.validate import Validate
 from bd.policy import validation
 from bd.policy.lifecycle import with_output
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-    from typing import Any
+    from typing import Any, NoReturn
 
     from bd.cli.app import App
     from bd.core.model import Bead
@@ -43,6 +44,10 @@ def _seal(app: App, bead: Bead, output: Any) -> str:
     verdict = check(app.hub, made)
     if verdict.passed:
         return validation.seal_of(made)
+    if verdict.told_here:
+        app.out.note(verdict.told_here)
+    if verdict.is_for_person:
+        _let_wait(app, bead, verdict.words if is_mine else "")
     if verdict.passed is None:
         hint = "mend that and close it again; --force --reason TEXT closes it unchecked"
         raise NotValidated(f"{bead.id} can't be validated: {verdict.words}", hint=hint, id=bead.id)
@@ -53,3 +58,14 @@ def _seal(app: App, bead: Bead, output: Any) -> str:
         )
         hint = f"the attempt has failed; `bd show {bead.id}` says what is next"
     raise NotValidated(f"{bead.id} is not valid: {verdict.words}", hint=hint, id=bead.id)
+
+
+def _let_wait(app: App, bead: Bead, question: str) -> NoReturn:
+    """Refuse to close a bead whose URL may not be asked here; one that is held waits for a person, by this question."""
+    hint = "`bd config set url_allow HOST --clone` lets it be asked here; --force --reason TEXT closes the bead unchecked"
+    words = f"{bead.id} can't be validated: its URL leads to an address that is not public"
+    if question:
+        app.publish(WaitHuman(**app.asked_to_end([bead.id], ids=[bead.id], reason=question)))
+        hint = f"{hint}; `bd answer {bead.id} TEXT` opens it again"
+        words = f"{words}; it waits for a person"
+    raise UrlNotAllowed(words, hint=hint, id=bead.id)

@@ -48,6 +48,11 @@ CODES: dict[str, tuple[int, bool, str]] = {
         "routed to another, missing skills or capabilities, an `exclusive` name is in work, or the money does not suffice; `reason` says which",
     ),
     "not_validated": (5, False, "its output did not pass what the bead asks for, could not be checked, or has changed since"),
+    "url_not_allowed": (
+        5,
+        False,
+        "the URL to be validated leads to an address that is not public, and that this machine has not allowed; the bead waits for a person",
+    ),
     "would_cycle": (5, False, "beads would wait for each other; `cycle` is the circle"),
     "over_capacity": (5, False, "the agent has no room for that many"),
     "agent_offline": (
@@ -266,6 +271,10 @@ class DoesNotFit(Refused):
 
 class NotValidated(Refused):
     code = "not_validated"
+
+
+class UrlNotAllowed(NotValidated):
+    code = "url_not_allowed"
 
 
 class WouldCycle(Refused):

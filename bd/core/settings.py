@@ -112,6 +112,9 @@ KEYS: dict[str, Key] = {
     "archive_after": Key(30 * 86400.0, _seconds, "how long a closed bead stays among the others before it is archived"),
     "export_auto": Key(False, _truth, "whether writes keep .beads/issues.jsonl up to date, for viewers that read it"),
     "board_path": Key("", _text, "where board --publish writes the board in the hub; unset: BOARD.md"),
+    "url_allow": Key(
+        [], _names, "hosts, .endings, networks and addresses that validation may ask for URLs though they are not public"
+    ),
     "sign": Key(False, _truth, "whether this clone signs what it writes, with the key of who writes"),
     "require_signed": Key(False, _truth, "whether claims and changes of state count only when signed by an allowed key"),
     "fresh_time": Key(2.0, _seconds, "a write pushes before it looks at the hub when this clone looked so shortly ago"),
@@ -136,9 +139,11 @@ def stored(name: str, text: str) -> Any:
 
 # What has to be the same for everybody, such as the order of work: only the hub's own file has a say.
 HUB_KEYS = ("require_signed", "heat_half_life", "priority_boost_per_minute", "starvation_limit")
+# Settings that a person makes for one machine: neither the hub's file nor the environment counts.
+OWN_KEYS = ("url_allow",)
 # Settings that concern a process alone; every other setting affects what operations decide.
 PROCESS_KEYS = frozenset(
-    "agent sign recover stop_when_cut_off export_auto board_path fresh_time retry_time lock_timeout git_timeout".split()
+    "agent sign recover url_allow stop_when_cut_off export_auto board_path fresh_time retry_time lock_timeout git_timeout".split()
 )
 # Set per clone by init and clone; the hub's own file can't say where it is kept.
 PLACE_KEYS = ("branch", "remote")
@@ -165,6 +170,7 @@ class Settings(NamedTuple):
     archive_after: float
     export_auto: bool
     board_path: str
+    url_allow: list[str]
     sign: bool
     require_signed: bool
     fresh_time: float
@@ -213,7 +219,7 @@ def merge(layers: Sequence[tuple[str, Mapping[str, Any]]]) -> Settings:
     for layer, mapping in layers:
         for name in _named(mapping):
             found = _lookup(mapping, name)
-            if found is None or sources[name] != "default" or (name in HUB_KEYS and layer != "hub"):
+            if found is None or sources[name] != "default" or not _has_a_say(layer, name):
                 continue
             try:
                 values[name] = KEYS[name].read(found)
@@ -235,6 +241,13 @@ def merge(layers: Sequence[tuple[str, Mapping[str, Any]]]) -> Settings:
             raise _bad(layer, "expected", found, error) from None
     retry = next((_lookup(mapping, "retry") for layer, mapping in layers if layer == "hub"), None)
     return Settings(**values, expected=expected, retry=retry if isinstance(retry, dict) else {}, sources=sources)
+
+
+def _has_a_say(layer: str, name: str) -> bool:
+    """Return whether a layer may set this; what it says of another layer's setting is ignored."""
+    if name in HUB_KEYS:
+        return layer == "hub"
+    return name not in OWN_KEYS or layer in ("clone", "user")
 
 
 def _is_newer(config: Mapping[str, Any]) -> bool:

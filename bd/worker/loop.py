@@ -25,6 +25,7 @@ from bd.operations.base import asked
 from bd.operations.claims import Claim, Release
 from bd.operations.close import Close
 from bd.operations.fail import Fail
+from bd.operations.human_wait import WaitHuman
 from bd.policy.budget import model_of
 from bd.policy.eligibility import Eligibility
 from bd.policy.readiness import next_turn
@@ -36,7 +37,7 @@ from bd.worker.job import Job
 from bd.worker.maintenance import keep_house, pack_when_full
 from bd.worker.options import Ended
 from bd.worker.pacing_state import Pacer
-from bd.worker.result import DONE, FAILED, RELEASED, Outcome
+from bd.worker.result import DONE, FAILED, RELEASED, WAITING, Outcome
 from bd.worker.stall_recovery import reassign
 from bd.worker.watcher import Lookout
 
@@ -303,7 +304,9 @@ class Worker:
             if said[0] != "unknown":  # else the notes are not in the bead yet
                 progress.forget(hub, job.bead.id)
             self._on_ended(Ended(job.bead.id, job.bead.title, *said))
-            for line in hooks.tell(hub, f"agent:{self.plan.agent}") if said[0] == FAILED else ():
+            if job.trial is not None and job.trial.told_here:
+                self._tell(f"{job.bead.id}: {job.trial.told_here}")
+            for line in hooks.tell(hub, f"agent:{self.plan.agent}") if said[0] in (FAILED, WAITING) else ():
                 self._tell(line)
             pack_when_full(hub)
         finally:
@@ -327,6 +330,9 @@ class Worker:
             args["progress"] = {bead_id: notes}
         if outcome.what == DONE:
             return DONE, self._close(hub, job, outcome, args)
+        if outcome.what == WAITING:
+            self._write(hub, WaitHuman(**args, reason=outcome.text))
+            return WAITING, outcome.text
         if outcome.what == RELEASED:
             self._write(hub, Release(**args, reason=outcome.text or "given back"))
             return RELEASED, outcome.text

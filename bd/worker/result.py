@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from typing import Any
 
 DONE, FAILED, RELEASED = "done", "failed", "released"
+# What only bd itself finds: the bead goes on when a person has decided something.
+WAITING = "waiting"
 _SPELLINGS = {
     **dict.fromkeys(("done", "success", "ok", "completed", "closed"), DONE),
     **dict.fromkeys(("failed", "fail", "failure", "error"), FAILED),
@@ -38,7 +40,7 @@ _LAST_LINES = 5
 
 
 class Outcome(NamedTuple):
-    """The outcome of an attempt: `what` (done, failed, released), the kind of failure, and what to record."""
+    """The outcome of an attempt: `what` (done, failed, released, waiting), the kind of failure, and what to record."""
 
     what: str
     kind: str = ""

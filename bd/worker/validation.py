@@ -9,18 +9,19 @@ import json
 import os
 import subprocess
 import sys
-import urllib.error
-import urllib.request
 from http.client import HTTPException
 from typing import TYPE_CHECKING, NamedTuple
 
+from bd.core import urls
 from bd.core.backoff import grown_s
 from bd.core.errors import BadInput, BdError
 from bd.core.times import duration_s
 from bd.notify import trusted_commands
 from bd.operations.validate import Validate
 from bd.policy import lifecycle, validation
+from bd.policy.url_access import allow_list
 from bd.worker.result import DONE
+from bd.worker.url_fetch import NotAllowed, status_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -39,16 +40,24 @@ CHECK_LIMIT_S = 20.0
 URL_LIMIT_S = 15.0
 # The number of tries for a URL, and the first pause, doubled up to the longest: two minutes in total.
 URL_TRIES, URL_PAUSE_S, URL_PAUSE_MAX_S = 6, 5.0, 60.0
+# How long a check of URLs may take in all, however many there are and whatever the bead asks for.
+URLS_LIMIT_S = 600.0
 _MOST_TRIES = 60
 _WORDS_LIMIT = 2000
 _DEFAULT_NAMES = {"validators": "tests", "judges": "judge"}
 
 
 class Verdict(NamedTuple):
-    """Return whether an output passed, and if not, why. None if it could not be checked, which says nothing about the output."""
+    """Whether an output passed, and if not, why. None if it could not be checked, which says nothing about the output.
+
+    `words` go into the hub. `told_here` stays on this machine, because it says how the network around it answers.
+    `is_for_person`: only a person can resolve it.
+    """
 
     passed: bool | None
     words: str = ""
+    told_here: str = ""
+    is_for_person: bool = False
 
 
 def check(
@@ -67,7 +76,7 @@ def check(
     if kind in ("json-schema", "regex"):
         found = _by_process(kind, rule, data)
     elif kind == "url":
-        found = _by_url(rule, output, pause or hub.runtime.sleep)
+        found = _by_url(hub, rule, output, pause or hub.runtime.sleep)
     elif kind == "test-pass":
         found = _by_tests(hub, rule, bead, folder, started)
     elif kind == "judge":
@@ -105,11 +114,11 @@ def _by_process(kind: str, rule: Any, data: Any) -> Verdict:
     return Verdict(said["passed"], said["words"])
 
 
-def _by_url(rule: Any, output: dict[str, Any], pause: Pause) -> Verdict:
+def _by_url(hub: Clone, rule: Any, output: dict[str, Any], pause: Pause) -> Verdict:
     """Check that every URL in the output answers 2xx, sooner or later."""
     given = rule if isinstance(rule, dict) else {"url": rule}
-    urls = _urls(given.get("url"), output)
-    if not urls:
+    found = _urls(given.get("url"), output)
+    if not found:
         return Verdict(False, "the output names no http or https URL")
     tries = given.get("tries")
     most = min(_MOST_TRIES, tries) if isinstance(tries, int) and tries > 0 else URL_TRIES
@@ -117,17 +126,9 @@ def _by_url(rule: Any, output: dict[str, Any], pause: Pause) -> Verdict:
         pause_s = duration_s(str(given["pause"])) if given.get("pause") else URL_PAUSE_S
     except BadInput:
         pause_s = URL_PAUSE_S
-    for url in urls:
-        wrong = _asked(url)
-        for tried in range(1, most):
-            if not wrong:
-                break
-            if pause(grown_s(pause_s, tried - 1, URL_PAUSE_MAX_S)):
-                return Verdict(None, f"{url} {wrong}, and was asked no more")
-            wrong = _asked(url)
-        if wrong:
-            return Verdict(False, f"{url} {wrong} (asked {most} times)")
-    return Verdict(True)
+    asking = _Asking(hub, most, pause_s, pause)
+    verdicts = (asking.verdict_on(url) for url in found)
+    return next((verdict for verdict in verdicts if not verdict.passed), Verdict(True))
 
 
 def _urls(named: Any, output: dict[str, Any]) -> list[str]:
@@ -138,19 +139,48 @@ def _urls(named: Any, output: dict[str, Any]) -> list[str]:
         made = artifacts if isinstance(artifacts, list) else []
         found = [data, data.get("url") if isinstance(data, dict) else None]
         found += [artifact.get("ref") if isinstance(artifact, dict) else artifact for artifact in made]
-    return [url for url in found if isinstance(url, str) and url.startswith(("http://", "https://"))]
+    parts = ((url, urls.parsed(url)) for url in found if isinstance(url, str))
+    return [url for url, part in parts if part is not None and part.scheme in ("http", "https")]
 
 
-def _asked(url: str) -> str:
-    """Return a URL's answer if it is not 2xx; "" if it is."""
-    try:
-        request = urllib.request.Request(url, headers={"User-Agent": "bd"})  # noqa: S310  http or https only
-        with urllib.request.urlopen(request, timeout=URL_LIMIT_S) as answer:  # noqa: S310
-            return "" if 200 <= answer.status < 300 else f"answers {answer.status}"
-    except urllib.error.HTTPError as error:
-        return f"answers {error.code}"
-    except (OSError, ValueError, HTTPException) as error:
-        return f"does not answer: {getattr(error, 'reason', error)}"
+class _Asking:
+    """Requests for URLs, repeated until they answer or the time is up."""
+
+    def __init__(self, hub: Clone, most: int, pause_s: float, pause: Pause) -> None:
+        self._runtime = hub.runtime
+        self._allowed = allow_list(hub.settings().url_allow)
+        self._most, self._pause_s, self._pause = most, pause_s, pause
+        self._end_s = self._runtime.monotonic() + URLS_LIMIT_S
+
+    def verdict_on(self, url: str) -> Verdict:
+        """Return whether a URL answers 2xx in the end. Any other answer, and any error, stays on this machine."""
+        shown, tried, wrong = urls.without_password(url), 0, ""
+        while tried < self._most and self._left_s() > 0:
+            tried += 1
+            try:
+                wrong = self._answer_of(url)
+            except NotAllowed as refused:
+                words = f"{shown} is not an address that validation may ask here; may it? (`url_allow` in settings of a clone or user)"
+                return Verdict(None, words, f"{shown}: {refused}, which is not public", is_for_person=True)
+            if not wrong:
+                return Verdict(True)
+            pause_s = min(grown_s(self._pause_s, tried - 1, URL_PAUSE_MAX_S), max(0.0, self._left_s()))
+            if tried < self._most and self._pause(pause_s):
+                return Verdict(None, f"{shown} is not reachable, and was asked no more", f"{shown} {wrong}")
+        if not tried:
+            return Verdict(None, f"the check took longer than {URLS_LIMIT_S:g}s")
+        return Verdict(False, f"{shown} is not reachable (asked {tried} times)", f"{shown} {wrong}")
+
+    def _left_s(self) -> float:
+        return self._end_s - self._runtime.monotonic()
+
+    def _answer_of(self, url: str) -> str:
+        """Return a URL's answer if it is not 2xx; "" if it is. Raises NotAllowed."""
+        try:
+            status = status_of(url, self._allowed, min(URL_LIMIT_S, self._left_s()), self._runtime)
+        except (OSError, ValueError, HTTPException) as error:
+            return f"does not answer: {error}"
+        return "" if 200 <= status < 300 else f"answers {status}"
 
 
 # --- by trusted commands ------------------------------------------------------------------------

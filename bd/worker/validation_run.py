@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from bd.core.errors import BdError
 from bd.notify import trusted_commands
 from bd.policy import validation
-from bd.worker.result import FAILED, RELEASED
+from bd.worker.result import FAILED, RELEASED, WAITING
 from bd.worker.validation import Verdict, check
 
 if TYPE_CHECKING:
@@ -85,9 +85,16 @@ class Trial:
         if self._runtime.monotonic() >= self._given_up_s:
             self.give_up(words)
 
+    @property
+    def told_here(self) -> str:
+        """The details of the verdict that stay on this machine."""
+        return self.verdict.told_here if self.verdict else ""
+
     def concluded(self) -> Outcome:
-        """Return the outcome: done with a seal, failed with the validator's reasons, or given back unchecked."""
-        passed, words = self.verdict or Verdict(None, "the check has not ended")
+        """Return the outcome: done with a seal, failed with the validator's reasons, waiting, or given back unchecked."""
+        passed, words, _, is_for_person = self.verdict or Verdict(None, "the check has not ended")
+        if is_for_person:
+            return self._outcome._replace(what=WAITING, text=words)
         if passed:
             return self._outcome._replace(seals={self._made.id: validation.seal_of(self._made)})
         if passed is None:

@@ -35,6 +35,7 @@ SCHEMA = {"type": "object", "required": ["n"], "properties": {"n": {"type": "int
 
 @pytest.fixture
 def opened(local_hub: Clone) -> Iterator[Replica]:
+    configure(local_hub, url_allow="127.0.0.1")
     hub = open_clone(locate(str(local_hub.path)))
     hub.snapshot()
     yield hub
@@ -136,17 +137,18 @@ def test_a_page_has_to_be_live(
     assert verdict(opened, validation="url", data={"url": page(503, 404, 204)}).passed
     assert pauses == [5, 10]
     never = verdict(opened, validation="url", data=page(404))
-    assert (never.passed, never.words) == (False, f"{page(404)} answers 404 (asked 6 times)")
+    assert (never.passed, never.words) == (False, f"{page(404)} is not reachable (asked 6 times)")
+    assert never.told_here == f"{page(404)} answers 404"
     pauses.clear()
     assert verdict(opened, validation="url", validation_schema={"url": page(500), "tries": 3, "pause": "1m"}).passed is False
     assert pauses == [60, 60]
     for nowhere in ({"data": "file:///etc/passwd"}, {"data": "done"}, {"artifacts": ["x", 7]}, {}):
         assert verdict(opened, validation="url", **nowhere).passed is False
     closed = verdict(opened, validation="url", validation_schema={"url": "http://127.0.0.1:9/", "tries": 1})
-    assert "does not answer" in closed.words
+    assert "does not answer" in closed.told_here
     for url in ("http://a host/", f"http://127.0.0.1:{speaks_otherwise}/"):
         strange = verdict(opened, validation="url", validation_schema={"url": url, "tries": 1})
-        assert (strange.passed, "does not answer" in strange.words) == (False, True)
+        assert (strange.passed, "does not answer" in strange.told_here) == (False, True)
 
 
 def test_a_check_that_is_given_up_asks_no_more(opened: Replica, page: Callable[..., str]) -> None:
@@ -164,7 +166,7 @@ def test_a_check_that_is_given_up_asks_no_more(opened: Replica, page: Callable[.
     assert _Page.answers == [500, 200]
 
 
-def configure(clone: Clone, **commands: dict[str, str]) -> None:
+def configure(clone: Clone, **commands: dict[str, str] | str) -> None:
     folder = clone.path / ".git" / "bd"
     folder.mkdir(exist_ok=True)
     (folder / "config.yaml").write_text(json.dumps(commands) + "\n")

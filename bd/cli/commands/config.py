@@ -9,12 +9,13 @@ from bd.cli.spec import Argument, Command, Flag, Group
 from bd.core.errors import BadInput
 from bd.core.ids import check_agent, check_prefix
 from bd.core.schema import CONFIG_PATH
-from bd.core.settings import HUB_KEYS, KEYS, PLACE_KEYS, is_duration
+from bd.core.settings import HUB_KEYS, KEYS, OWN_KEYS, PLACE_KEYS, is_duration
 from bd.core.settings import stored as stored_value
 from bd.core.times import duration_text
 from bd.operations.beads import Write
 from bd.operations.settings import SetSetting
 from bd.policy.hub_settings import SETTINGS, find_setting, is_set, leaves, setting_of, with_value
+from bd.policy.url_access import allow_list
 from bd.setup.hub import set_clone_setting, set_user_setting
 from bd.store.hub_location import forget
 
@@ -48,6 +49,13 @@ def _check(name: str, value: str) -> None:
         check_agent(value)
     elif value and name == "domain" and not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9.-]*", value):
         raise BadInput(f"{value!r} can't be a domain", hint="letters, digits, dots and -, such as b4mad")
+    elif name == "url_allow":
+        allow_list(KEYS[name].read(value))
+
+
+def _entry(name: str, part: str) -> str:
+    """An entry of a list as it is kept; the Go tool's have a category behind a colon."""
+    return part if name in OWN_KEYS else part.partition(":")[0]
 
 
 def _value(app: App, key: str) -> Any:
@@ -185,11 +193,13 @@ def _stored(name: str, value: str, layer: str) -> Any:
         raise BadInput(f"{name} is a matter of the clone", hint=f"bd config set {name} {value} --clone")
     if name in HUB_KEYS and layer != "hub":
         raise BadInput(f"{name} is a matter of the hub, the same for everybody", hint=f"bd config set {name} {value}")
+    if name in OWN_KEYS and layer == "hub":
+        raise BadInput(f"{name} is a matter of each machine", hint=f"bd config set {name} {value} --clone, or --user")
     _check(name, value)
     if not value or name in PLACE_KEYS:
         return value or None
     found = stored_value(name, value)
-    return [part.partition(":")[0] for part in found] if isinstance(found, list) else found
+    return [_entry(name, part) for part in found] if isinstance(found, list) else found
 
 
 def _below(app: App, name: str, value: str, layer: str) -> tuple[tuple[str, ...], Any]:

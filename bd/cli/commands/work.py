@@ -32,7 +32,14 @@ if TYPE_CHECKING:
     from bd.worker.options import Ended
 
 
-_MARKS = {"done": "✓ Closed", "failed": "✗ Failed", "released": "– Released", "settled": "✓ Settled", "lost": "– Lost"}
+_MARKS = {
+    "done": "✓ Closed",
+    "failed": "✗ Failed",
+    "released": "– Released",
+    "waiting": "– Waiting for a person",
+    "settled": "✓ Settled",
+    "lost": "– Lost",
+}
 
 
 SPEC = Command(

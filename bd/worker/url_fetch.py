@@ -1,0 +1,166 @@
+"""Asking a URL that came from a hub whether it answers, without going where this machine may not be sent.
+
+Every name is looked up once, and the connection goes to the very address that was judged; each redirect is judged anew. Behind
+a proxy (`http_proxy`, `https_proxy`, `no_proxy`) nothing is looked up here: what may be reached is the proxy's to decide.
+"""
+
+from __future__ import annotations
+
+import socket
+import ssl
+from base64 import b64encode
+from http.client import HTTPConnection, HTTPSConnection
+from threading import Event, Timer
+from typing import TYPE_CHECKING
+from urllib.parse import quote, urljoin
+from urllib.request import getproxies, proxy_bypass
+
+from bd.core import urls
+from bd.core.addresses import address_of
+
+if TYPE_CHECKING:
+    from typing import Any
+
+    from bd.core.runtime import Runtime
+    from bd.policy.url_access import AllowList
+
+_MOST_REDIRECTS = 5
+_REDIRECTS = frozenset({301, 302, 303, 307, 308})
+_AGENT = "bd"
+
+
+class NotAllowed(Exception):
+    """The URL leads to an address that this machine may not be made to ask; the words name it, and stay on this machine."""
+
+
+def status_of(url: str, allowed: AllowList, limit_s: float, runtime: Runtime) -> int:
+    """Return the status that a URL answers, after its redirects, within so many seconds in all.
+
+    Raises NotAllowed; OSError, HTTPException and ValueError where there is no answer.
+    """
+    end_s = runtime.monotonic() + limit_s
+    for _ in range(_MOST_REDIRECTS + 1):
+        if not urls.is_web(url):
+            raise ValueError("it is no http or https address")
+        status, location = _asked(url, allowed, end_s - runtime.monotonic())
+        if status not in _REDIRECTS or not location:
+            return status
+        url = urljoin(url, location)
+    raise ValueError(f"more than {_MOST_REDIRECTS} redirects")
+
+
+def _asked(url: str, allowed: AllowList, left_s: float) -> tuple[int, str]:
+    """The status of one request, and where it redirects to."""
+    if left_s <= 0:
+        raise TimeoutError("timed out")
+    connection, target, headers = _connection(url, allowed, left_s)
+    # A server that sends a byte now and then would never let a time limit of single reads end.
+    is_over = Event()
+    end = Timer(left_s, _cut, (connection, is_over))
+    end.daemon = True
+    end.start()
+    try:
+        connection.request("GET", target, headers={"User-Agent": _AGENT, **headers})
+        answer = connection.getresponse()
+        if is_over.is_set():  # what was cut off in its head looks as if it were whole
+            raise TimeoutError("timed out")
+        return answer.status, answer.headers.get("Location") or ""
+    finally:
+        end.cancel()
+        connection.close()
+
+
+def _cut(connection: HTTPConnection, is_over: Event) -> None:
+    is_over.set()
+    held: socket.socket | None = connection.sock
+    if held is not None:
+        try:
+            held.shutdown(socket.SHUT_RDWR)
+        except OSError:  # it has ended by itself
+            pass
+
+
+def _connection(url: str, allowed: AllowList, left_s: float) -> tuple[HTTPConnection, str, dict[str, str]]:
+    """A connection for a URL that is not open yet, what is asked for on it, and headers."""
+    parts = urls.parsed(url)
+    assert parts is not None
+    is_secret, host, port = parts.scheme == "https", parts.host, parts.port_number
+    target = quote(parts.target, safe="%/:=&?~+!$,;'@()*[]")
+    by = _proxy(parts)
+    if by is None:
+        make = _DirectTls if is_secret else _Direct
+        return make(host, port, allowed, left_s), target, {}
+    credentials = b64encode(f"{by.user}:{by.password or ''}".encode()).decode() if by.user else ""
+    headers = {"Proxy-Authorization": f"Basic {credentials}"} if credentials else {}
+    if is_secret:
+        tunnel = HTTPSConnection(by.host, by.port_number, timeout=left_s)
+        tunnel.set_tunnel(host, port, headers)
+        return tunnel, target, {}
+    plain = HTTPSConnection if by.scheme == "https" else HTTPConnection
+    return plain(by.host, by.port_number, timeout=left_s), url.partition("#")[0], headers
+
+
+def _proxy(parts: urls.Url) -> urls.Url | None:
+    """The proxy that this machine asks such a URL by."""
+    named = getproxies().get(parts.scheme)
+    if not named or proxy_bypass(f"{parts.host}:{parts.port}" if parts.port else parts.host):
+        return None
+    found = urls.parsed(named) if urls.is_url(named) else urls.Url("http", "", None, *urls.host_and_port(named), "")
+    if found is None or found.scheme not in ("http", "https") or not found.is_well_formed:
+        raise ValueError(f"the {parts.scheme} proxy of this machine is no http or https address")
+    return found
+
+
+class _Direct(HTTPConnection):
+    """A connection without a proxy, to an address that may be asked."""
+
+    def __init__(self, host: str, port: int | None, allowed: AllowList, left_s: float) -> None:
+        super().__init__(host, port, timeout=left_s)
+        self._allowed, self._left_s = allowed, left_s
+
+    def connect(self) -> None:
+        self.sock = _open(self.host, self.port, self._allowed, self._left_s)
+
+
+class _DirectTls(HTTPSConnection):
+    """The same with TLS: the certificate is the host's that was named."""
+
+    def __init__(self, host: str, port: int | None, allowed: AllowList, left_s: float) -> None:
+        self._trusted = ssl.create_default_context()
+        super().__init__(host, port, timeout=left_s, context=self._trusted)
+        self._allowed, self._left_s = allowed, left_s
+
+    def connect(self) -> None:
+        raw = _open(self.host, self.port, self._allowed, self._left_s)
+        # Two steps, so that a handshake that never ends can be cut.
+        self.sock = secret = self._trusted.wrap_socket(raw, server_hostname=self.host, do_handshake_on_connect=False)
+        secret.do_handshake()
+
+
+def _open(host: str, port: int, allowed: AllowList, left_s: float) -> socket.socket:
+    """A connection to the first address of a host that answers, of those that may be asked. Raises NotAllowed and OSError."""
+    found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    if not found:
+        raise OSError("it has no address")
+    judged = [(family, place) for family, _, _, _, place in found if _may_ask(host, place, allowed)]
+    if not judged:
+        raise NotAllowed(f"{host} is at {', '.join(dict.fromkeys(str(place[0]) for *_, place in found))}")
+    failed: OSError | None = None
+    for family, place in judged:
+        one = socket.socket(family, socket.SOCK_STREAM)
+        one.settimeout(left_s / len(judged))
+        try:
+            one.connect(place)
+        except OSError as error:
+            failed = error
+            one.close()
+        else:
+            one.settimeout(left_s)
+            return one
+    assert failed is not None
+    raise failed
+
+
+def _may_ask(host: str, place: tuple[Any, ...], allowed: AllowList) -> bool:
+    address = address_of(str(place[0]))
+    return address is not None and allowed.takes(host, address)
