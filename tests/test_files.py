@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 from typing import TYPE_CHECKING
 
 import pytest
@@ -35,3 +36,19 @@ def test_what_can_not_be_written_leaves_the_old_content_and_nothing_else(tmp_pat
         files.replace(str(folder), "new")
     assert path.read_text() == "old"
     assert sorted(os.listdir(place)) == ["file", "folder"]
+
+
+def test_a_file_that_is_only_mine_is_nobody_elses(tmp_path: Path) -> None:
+    path = tmp_path / "folder" / "file"
+    before = os.umask(0)
+    try:
+        files.replace(str(path), "everybody's")
+        assert stat.S_IMODE(path.stat().st_mode) == 0o666
+        with open(path, "a", encoding="utf-8", opener=files.private) as file:
+            file.write("mine")
+        assert stat.S_IMODE(path.stat().st_mode) == 0o600
+        path.chmod(0o644)
+        files.replace(str(path), "mine", only_mine=True)
+    finally:
+        os.umask(before)
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600

@@ -33,6 +33,9 @@ if TYPE_CHECKING:
     from bd.worker.fleet_state import View
 
 
+# The arguments of operations that hold text that people typed, and the operations whose text nobody typed just now.
+_WORDS = tuple("reason error text note beads new set append metadata output trigger schedule records fields".split())
+_NOT_TYPED = frozenset({"import", "board", "validate"})
 # What `--at` can't show: records in side refs are not kept.
 SIGNS = "signs of life beside the branch"
 
@@ -311,6 +314,9 @@ class App:
     def publish(self, operation: Operation) -> Outcome:
         """Carry out an operation, and print its notes. The result is acknowledged when the command ends well."""
         self.refuse_past()
+        words = [operation.args[key] for key in _WORDS if operation.args.get(key)]
+        if words and operation.verb not in _NOT_TYPED:
+            self.warn_of_secrets(words)
         outcome = self.hub.publish(operation)
         self._pending.append(outcome)
         self._snapshot = None
@@ -318,6 +324,16 @@ class App:
         self._forget_tokens(operation, outcome)
         self._tell(outcome)
         return outcome
+
+    def warn_of_secrets(self, words: Any) -> None:
+        """Print a warning if typed text seems to hold a secret. The text is not changed."""
+        from bd.core.redaction import found_in, texts_of  # noqa: PLC0415  only for writes with text
+
+        found = found_in("\n".join(texts_of(words)))
+        if found:
+            self.out.note(
+                f"warning: this text seems to hold a secret ({', '.join(found)}); history keeps it for good, so revoke it"
+            )
 
     def tolerate(self, act: Callable[[], None]) -> None:
         """Do something that will be repeated: errors are printed, and end nothing."""

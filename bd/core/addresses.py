@@ -1,6 +1,6 @@
-"""Addresses of machines as numbers, however they are spelt, and which of them belong to the public net.
+"""IP addresses in every spelling, and which of them are public.
 
-Loads ipaddress and socket: whoever seldom has a number in hand imports it late.
+Imports ipaddress and socket: modules that rarely need it import it late.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_net
 Address = IPv4Address | IPv6Address
 Network = IPv4Network | IPv6Network
 
-# What no public server has, by the registries of special addresses. Written out here: ipaddress judges some of them otherwise,
-# and differently in each version of Python.
+# Not public, by the IANA registries of special-purpose addresses. Written out, because ipaddress calls some of them global, and
+# versions of Python differ.
 _NOT_PUBLIC = tuple(
     ip_network(text)
     for text in (
@@ -22,22 +22,19 @@ _NOT_PUBLIC = tuple(
     ).split()
 )
 _PUBLIC_V6 = IPv6Network("2000::/3")
-# Where machines in a cloud are told their credentials: link-local, but for a few addresses of single providers.
+# Metadata services of clouds: link-local addresses, and a few others of single providers.
 _METADATA = tuple(
     ip_network(text)
     for text in "169.254.0.0/16 100.100.100.200 168.63.129.16 192.0.0.192 fe80::/10 fd00:ec2::/32 fd20:ce::254".split()
 )
-# IPv6 addresses that end in the IPv4 address they stand for: mapped, translated, compatible, NAT64 (also of a site's own).
+# IPv6 addresses that end in an IPv4 address: mapped, translated, compatible, NAT64 (the last one for local use).
 _MAPPED, _NAT64 = IPv6Network("::ffff:0:0/96"), IPv6Network("64:ff9b::/96")
 _ENDS_IN_V4 = (_MAPPED, _NAT64, *(IPv6Network(text) for text in ("::ffff:0:0:0/96", "::/96", "64:ff9b:1::/48")))
 _ISATAP = 0x5EFE
 
 
 def address_of(text: str) -> Address | None:
-    """Return the address that a text spells (an IPv4 address also as one number, octal, hexadecimal, shortened, or mapped).
-
-    None for a name.
-    """
+    """Parse an IP address; IPv4 may be decimal, octal, hexadecimal, shortened, or mapped into IPv6. Return None for a name."""
     try:
         if ":" in text:
             plain = IPv6Address(int(IPv6Address(text)))  # without its zone, which says nothing of where it leads
@@ -50,7 +47,7 @@ def address_of(text: str) -> Address | None:
 
 
 def stands_for(address: Address) -> tuple[Address, ...]:
-    """Return the address, and the IPv4 addresses that may be reached by it."""
+    """Return the address, and the IPv4 addresses that are embedded in it."""
     if isinstance(address, IPv4Address):
         return (address,)
     number = int(address)
@@ -61,7 +58,7 @@ def stands_for(address: Address) -> tuple[Address, ...]:
 
 
 def is_public(address: Address) -> bool:
-    """Whether it is an address of the public net. One that stands for an IPv4 address is what that is."""
+    """Return whether the address is public. NAT64 addresses count as the IPv4 address in them."""
     if isinstance(address, IPv6Address):
         if address in _MAPPED or address in _NAT64:
             return is_public(IPv4Address(int(address) & 0xFFFFFFFF))
@@ -71,5 +68,5 @@ def is_public(address: Address) -> bool:
 
 
 def is_metadata(address: Address) -> bool:
-    """Whether a machine may be told its own credentials there, in any spelling of the address."""
+    """Return whether it may be a cloud's metadata service, which hands out credentials."""
     return any(one in network for one in stands_for(address) for network in _METADATA)

@@ -51,7 +51,7 @@ CODES: dict[str, tuple[int, bool, str]] = {
     "url_not_allowed": (
         5,
         False,
-        "the URL to be validated leads to an address that is not public, and that this machine has not allowed; the bead waits for a person",
+        "the URL to validate has an address that is not public and not in `url_allow`; a claimed bead waits for a person",
     ),
     "would_cycle": (5, False, "beads would wait for each other; `cycle` is the circle"),
     "over_capacity": (5, False, "the agent has no room for that many"),

@@ -113,7 +113,7 @@ KEYS: dict[str, Key] = {
     "export_auto": Key(False, _truth, "whether writes keep .beads/issues.jsonl up to date, for viewers that read it"),
     "board_path": Key("", _text, "where board --publish writes the board in the hub; unset: BOARD.md"),
     "url_allow": Key(
-        [], _names, "hosts, .endings, networks and addresses that validation may ask for URLs though they are not public"
+        [], _names, "hosts, .endings, networks and addresses that validation may request although they are not public"
     ),
     "sign": Key(False, _truth, "whether this clone signs what it writes, with the key of who writes"),
     "require_signed": Key(False, _truth, "whether claims and changes of state count only when signed by an allowed key"),

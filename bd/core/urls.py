@@ -1,7 +1,7 @@
-"""URLs and git's other ways to say where a repository is, taken apart: everybody who asks something of one asks here.
+"""The one parser of URLs, and of git's other forms of a repository's address.
 
-Belongs here: reading an address, and what it says of itself. Does not belong here: which addresses may be asked
-(policy/url_access.py), and looking up names.
+Belongs here: the parts of an address, and what they say. Does not belong here: which addresses bd may connect to
+(policy/url_access.py), and DNS.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ _IN_SCHEME = {ord(mark): None for mark in "+.-"}
 
 
 class Url(NamedTuple):
-    """An address in its parts. `port` is as typed, empty for none; `rest` is everything behind the host and its port."""
+    """The parts of an address. `port` is as typed, "" for none; `rest` is everything after host and port."""
 
     scheme: str
     user: str
@@ -26,23 +26,23 @@ class Url(NamedTuple):
 
     @property
     def port_number(self) -> int | None:
-        """The port; None where none is named, and the scheme says which."""
+        """The port; None for the default of the scheme."""
         return int(self.port) if self.port else None
 
     @property
     def target(self) -> str:
-        """What is asked of the server: path and query, without the fragment."""
+        """The request target: path and query, without the fragment."""
         path = self.rest.partition("#")[0]
         return path if path.startswith("/") else f"/{path}"
 
     @property
     def is_well_formed(self) -> bool:
-        """Whether it has a host, and its port can be one."""
+        """Return whether it has a host, and a port that is valid or absent."""
         return bool(self.host) and (not self.port or (self.port.isdecimal() and 0 < int(self.port) <= _LAST_PORT))
 
 
 def parsed(text: str) -> Url | None:
-    """Take a URL apart, or git's `user@host:path` (its scheme is ssh); None for what is a path."""
+    """Parse a URL, or git's `user@host:path` (its scheme is ssh). Return None for a path."""
     scheme = _scheme_of(text)
     if scheme:
         authority, rest = _divided(text[len(scheme) + 3 :])
@@ -60,7 +60,7 @@ def parsed(text: str) -> Url | None:
 
 
 def _scheme_of(text: str) -> str:
-    """What stands before `://`, where that can be a scheme; else nothing."""
+    """Return the text before `://` if it is a valid scheme, else ""."""
     name, mark, _ = text.partition("://")
     return name if mark and _is_scheme(name) else ""
 
@@ -70,9 +70,9 @@ def _is_scheme(name: str) -> bool:
 
 
 def host_and_port(text: str) -> tuple[str, str]:
-    """The host, in lower case and without brackets, and the port of `host:port`, each empty where there is none.
+    """Return host (lower case, without brackets) and port of `host:port`; a missing part is "".
 
-    What can't be one (a user, a second colon) is kept in the port, which is then no number.
+    An invalid part (a user, a second colon) stays in the port, which is then no number.
     """
     if text.startswith("["):
         host, bracket, behind = text[1:].partition("]")
@@ -83,7 +83,7 @@ def host_and_port(text: str) -> tuple[str, str]:
 
 
 def _divided(text: str) -> tuple[str, str]:
-    """The authority of what stands behind `://`, and the rest."""
+    """Split the text after `://` into the authority and the rest."""
     end = min((place for mark in "/?#" if (place := text.find(mark)) >= 0), default=len(text))
     return text[:end], text[end:]
 
@@ -93,19 +93,19 @@ def _is_drive(text: str) -> bool:
 
 
 def is_url(text: str) -> bool:
-    """Whether it names something by a scheme, such as `https://`, with something behind it."""
+    """Return whether the text begins with a scheme, such as `https://`, and goes on."""
     scheme = _scheme_of(text)
     return bool(scheme) and len(text) > len(scheme) + 3
 
 
 def names_helper(text: str) -> bool:
-    """Whether git would start a helper for it (`ext::`, `fd::`)."""
+    """Return whether git would start a remote helper for it (`ext::`, `fd::`)."""
     name, colons, _ = text.partition("::")
     return bool(colons) and _is_scheme(name)
 
 
 def local_path(text: str) -> str | None:
-    """The path that it is, or that it names as a file: URL; None for what is asked over a connection."""
+    """Return the path, also of a file: URL; None for an address that needs a connection."""
     url = parsed(text)
     if url is None:
         return text
@@ -116,13 +116,13 @@ def local_path(text: str) -> str | None:
 
 
 def is_here(text: str) -> bool:
-    """Whether it names a path, or a server of this machine."""
+    """Return whether it is a path, or an address of this machine."""
     url = parsed(text)
     return url is None or url.scheme == "file" or is_this_machine(url.host)
 
 
 def is_this_machine(host: str) -> bool:
-    """Whether a host's name or address is this machine's own, however it is spelt; no name is looked up."""
+    """Return whether a host name or address is this machine's own, in any spelling. No name is looked up."""
     name = host.lower().removesuffix(".")
     if name == "localhost" or name.endswith(".localhost"):
         return True
@@ -135,7 +135,7 @@ def is_this_machine(host: str) -> bool:
 
 
 def is_web(text: str) -> bool:
-    """Whether it is an http or https address that can be asked: a host, a port that can be one, nothing that is no URL's."""
+    """Return whether it is a valid http or https URL: host, valid port, no user or password, no characters that URLs exclude."""
     url = parsed(text)
     if url is None or url.scheme not in ("http", "https") or not url.is_well_formed or url.user or url.password is not None:
         return False
@@ -143,7 +143,7 @@ def is_web(text: str) -> bool:
 
 
 def without_password(text: str) -> str:
-    """The address as it may be shown: a password is left out, also one that has a slash or an @ in it."""
+    """Return the address without its password, for display, even if the password contains a slash or an @."""
     scheme = _scheme_of(text)
     if not scheme:
         return text

@@ -1,6 +1,6 @@
-"""Which addresses may be asked for a URL that came from a hub: the public ones, and what a person of this machine has allowed.
+"""The rule for URLs that came from a hub: bd connects to public addresses, and to those that a person allowed on this machine.
 
-Belongs here: the rule. Does not belong here: looking up names, and asking (worker/url_fetch.py).
+Does not belong here: DNS, and the connection (worker/url_fetch.py).
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _HINT = "such as ci.example.org, .example.org, 10.2.0.0/16 or 127.0.0.1"
 
 
 class AllowList(NamedTuple):
-    """What may be asked although it is not public: names of hosts, endings of such names (`.example.org`), networks, addresses."""
+    """Exceptions to the rule: host names, endings of host names (`.example.org`), networks, addresses."""
 
     names: frozenset[str] = frozenset()
     endings: tuple[str, ...] = ()
@@ -32,7 +32,7 @@ class AllowList(NamedTuple):
     addresses: frozenset[Address] = frozenset()
 
     def takes(self, host: str, address: Address) -> bool:
-        """Whether a host may be asked at this address. One that tells a machine its credentials has to be named as it is."""
+        """Return whether bd may connect to a host at this address. A metadata service needs its exact address in the list."""
         meant = stands_for(address)
         if is_metadata(address):
             return any(one in self.addresses for one in meant)
@@ -44,7 +44,7 @@ class AllowList(NamedTuple):
 
 
 def allow_list(entries: Iterable[str]) -> AllowList:
-    """Read the setting `url_allow`. Raises BadInput for what is neither a host, an ending, a network nor an address."""
+    """Parse the setting `url_allow`. Raises BadInput for an entry that is no host, ending, network or address."""
     names: set[str] = set()
     endings: list[str] = []
     networks: list[Network] = []

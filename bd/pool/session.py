@@ -14,6 +14,7 @@ import signal
 import subprocess
 from typing import TYPE_CHECKING, NamedTuple
 
+from bd.core import files
 from bd.core.errors import WrongState
 from bd.notify import trusted_commands
 from bd.notify.command_files import changed_in
@@ -156,7 +157,7 @@ class Session:
         kept = {key: value for key, value in os.environ.items() if key not in _NOT_PASSED}
         agent_log.rotate(self.log)
         try:
-            with open(self.log, "ab") as log:
+            with open(self.log, "ab", opener=files.private) as log:
                 self._child = subprocess.Popen(
                     ["/bin/sh", "-c", _PRELUDE],
                     cwd=self.clone,

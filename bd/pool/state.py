@@ -78,7 +78,7 @@ class Quarters:
 
     def write(self, name: str, note: dict[str, Any]) -> None:
         """Write a note: a reader sees the old or the new one, whatever happens."""
-        files.replace(self.path(name), json.dumps(note))
+        files.replace(self.path(name), json.dumps(note), only_mine=True)
 
     def forget(self, *names: str) -> None:
         for name in names:
@@ -104,7 +104,7 @@ class Quarters:
         with contextlib.suppress(OSError):
             path = self.path("events.jsonl")
             rotate(path, older=1)
-            with open(path, "a", encoding="utf-8") as file:
+            with open(path, "a", encoding="utf-8", opener=files.private) as file:
                 file.write(json.dumps(told) + "\n")
         return told
 

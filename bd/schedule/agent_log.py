@@ -10,7 +10,7 @@ import contextlib
 import os
 from typing import TYPE_CHECKING
 
-from bd.core import times
+from bd.core import files, times
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -26,10 +26,11 @@ def log_path(folder: str, agent: str) -> str:
     return os.path.join(folder, "logs", f"{agent}.log")
 
 
-def make_folder_if_possible(path: str) -> None:
-    """Create a log's folder: a shell does not start a command if it can't open its output."""
+def make_if_possible(path: str) -> None:
+    """Create a log and its folder: a shell does not start a command if it can't open its output, and would make it readable by all."""
     with contextlib.suppress(OSError):
         os.makedirs(os.path.dirname(path), exist_ok=True)
+        os.close(files.private(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT))
 
 
 def rotate(path: str, *, limit: int = LIMIT, older: int = OLDER) -> bool:
@@ -53,7 +54,7 @@ def rotate(path: str, *, limit: int = LIMIT, older: int = OLDER) -> bool:
 def _move_on(log: int, path: str, older: int) -> None:
     """Rotate the numbered logs, then copy and truncate the log, including what is appended during the copy."""
     fresh = f"{path}.new"
-    with open(fresh, "wb") as copy:
+    with open(fresh, "wb", opener=files.private) as copy:
         place = 0
         while piece := os.pread(log, _PIECE, place):
             copy.write(piece)
@@ -92,7 +93,7 @@ def append(path: str, text: str, now: datetime) -> None:
     with contextlib.suppress(OSError):
         os.makedirs(os.path.dirname(path), exist_ok=True)
         rotate(path)
-        log = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
+        log = files.private(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
         try:
             os.write(log, data)
         finally:

@@ -6,9 +6,9 @@ import os
 import tempfile
 from typing import TYPE_CHECKING
 
-from bd.core import urls
 from bd.core.errors import RemoteUnreachable
 from bd.core.identity import identify
+from bd.core.redaction import shown_url
 from bd.setup.hub import branch_for, init_of, refuse_unpushed, told_at_birth
 from bd.store import Clone, Place
 from bd.store.empty_snapshot import EMPTY
@@ -68,7 +68,7 @@ def rehearse(
     notes: tuple[str, ...] = ()
     if remote is not None and place.remote is None:
         _reach(repo, remote)
-        notes = (f"what {urls.without_password(remote)} holds already is not looked at here",)
+        notes = (f"what {shown_url(remote)} holds already is not looked at here",)
     if place.remote:
         refuse_unpushed(hub)
         with hub.lock():
@@ -89,5 +89,5 @@ def _reach(repo: GitRepo | None, url: str) -> None:
             repo.run("init", "--quiet", "--bare")
         code, _, words = repo.run("ls-remote", "--quiet", "--end-of-options", url, check=False)
     if code:
-        shown = urls.without_password(url)
+        shown = shown_url(url)
         raise RemoteUnreachable(f"{shown} can't be reached: {why(words.splitlines())}", hint="check the URL and your credentials")

@@ -6,9 +6,10 @@ import contextlib
 import os
 from typing import TYPE_CHECKING, NamedTuple
 
-from bd.core import files, urls
+from bd.core import files
 from bd.core.errors import BadInput, Damaged, NoHub, RemoteUnreachable, TryAgain
 from bd.core.identity import identify
+from bd.core.redaction import shown_url
 from bd.core.schema import CONFIG_FIELDS, CONFIG_PATH, IGNORE_PATH, METADATA_PATH
 from bd.operations.base import asked
 from bd.operations.init import Init
@@ -182,9 +183,7 @@ def join_hub(
     try:
         place = locate(folder)
     except NoHub as error:
-        raise NoHub(
-            f"{urls.without_password(url)} is cloned to {folder}, and holds no hub", hint=f"cd {folder} && bd init"
-        ) from error
+        raise NoHub(f"{shown_url(url)} is cloned to {folder}, and holds no hub", hint=f"cd {folder} && bd init") from error
     hub = open_clone(place)
     hub.fetch()
     show_branch(repo, place.branch, f"refs/remotes/{place.remote}/{hub.branch_name}")
@@ -226,4 +225,4 @@ def _set_in_layer(path: str, key: str, value: Any) -> None:
     data = b""
     with contextlib.suppress(FileNotFoundError), open(path, "rb") as file:
         data = file.read()
-    files.replace(os.path.realpath(path), codec.rewrite(data, old, new, CONFIG_FIELDS, is_simple=False))
+    files.replace(os.path.realpath(path), codec.rewrite(data, old, new, CONFIG_FIELDS, is_simple=False), only_mine=True)

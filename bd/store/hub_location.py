@@ -247,7 +247,7 @@ def _remember(repo: GitRepo, known: dict[str, Any]) -> None:
         return  # the included files would have to be compared too
     data = marshal.dumps(known)
     with suppress(OSError):
-        files.replace(place_path(os.path.join(repo.common_dir, "bd")), _checksum(data) + data)
+        files.replace(place_path(os.path.join(repo.common_dir, "bd")), _checksum(data) + data, only_mine=True)
 
 
 def read_layer(path: str) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from collections import deque
 from typing import TYPE_CHECKING
 
 from bd.core.errors import BadInput
+from bd.core.redaction import masked
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -19,7 +20,8 @@ if TYPE_CHECKING:
     from bd.core.runtime import Runtime
 
 _KEPT_LINES = 40
-_LINE_LIMIT = 4000
+_LINE_LIMIT, _LONGEST_SECRET = 4000, 500
+_READ_LIMIT = _LINE_LIMIT + _LONGEST_SECRET
 _DRAIN_S = 1.0
 _CHUNK = 65536
 
@@ -73,8 +75,12 @@ class Child:
 
     @property
     def last_line(self) -> str:
-        """Its last line of output that is not empty."""
-        return next((line for line in reversed(self.lines) if line.strip()), "")
+        """Its last line of output that is not empty, without secrets, as it goes into the hub.
+
+        The kept lines are masked together: a line of a private key is recognised by the lines around it.
+        """
+        said = masked("\n".join(self.lines)).split("\n")
+        return next((line for line in reversed(said) if line.strip()), "")
 
     def _read(self, stream: IO[bytes]) -> None:
         """Read the output line by line. Only the beginning of a very long line is kept."""
@@ -83,15 +89,17 @@ class Child:
             self.last_output_s = self._runtime.monotonic()
             *whole, rest = chunk.split(b"\n")
             for part in whole:
-                self._say(line + part[:_LINE_LIMIT])
+                self._say(line + part[:_READ_LIMIT])
                 line = b""
-            line = (line + rest[:_LINE_LIMIT])[:_LINE_LIMIT]
+            line = (line + rest[:_READ_LIMIT])[:_READ_LIMIT]
         if line:
             self._say(line)
         stream.close()
 
     def _say(self, raw: bytes) -> None:
-        line = raw[:_LINE_LIMIT].decode("utf-8", "replace")
+        line = raw[:_READ_LIMIT].decode("utf-8", "replace")
+        if len(raw) > _LINE_LIMIT:  # half a secret at its end would not be recognised
+            line = masked(line)[: -_LONGEST_SECRET if len(raw) >= _READ_LIMIT else None][:_LINE_LIMIT]
         self.lines.append(line)
         with contextlib.suppress(OSError, ValueError):  # nobody may be reading; it must not block on a full pipe
             self._on_line(line)

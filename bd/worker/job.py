@@ -9,7 +9,7 @@ import shutil
 import threading
 from typing import TYPE_CHECKING, NamedTuple
 
-from bd.core import times
+from bd.core import files, times
 from bd.core.errors import BadInput
 from bd.core.times import duration_s
 from bd.policy.advisory_claims import renewal_s
@@ -119,7 +119,7 @@ class Job:
         return os.path.join(self._files, name)
 
     def _write(self, name: str, text: str) -> str:
-        with open(self._path(name), "w", encoding="utf-8") as file:
+        with open(self._path(name), "w", encoding="utf-8", opener=files.private) as file:
             file.write(text)
         return self._path(name)
 

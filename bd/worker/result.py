@@ -8,6 +8,7 @@ import os
 import stat
 from typing import TYPE_CHECKING, NamedTuple
 
+from bd.core.redaction import masked, masked_value
 from bd.policy.retry import KINDS
 
 if TYPE_CHECKING:
@@ -82,8 +83,11 @@ def read_result(path: str) -> bytes | None:
 
 
 def outcome_of(code: int, result: bytes | None, last_lines: Sequence[str]) -> Outcome:
-    """Return the outcome of a command that ended by itself; `result` is the content of its result file."""
-    words = "\n".join(line for line in last_lines if line.strip()).strip()
+    """Return the outcome of a command that ended by itself; `result` is the content of its result file.
+
+    Text and output go into the hub, so they are masked, and before they are cut: half a secret would not be recognised.
+    """
+    words = masked("\n".join(line for line in last_lines if line.strip()).strip())
     words = "\n".join(words.splitlines()[-_LAST_LINES:])[-_TEXT_LIMIT:]
     what, kind = _by_code(code)
     if result is None or not result.strip():
@@ -104,15 +108,15 @@ def outcome_of(code: int, result: bytes | None, last_lines: Sequence[str]) -> Ou
         kind,
         _text(said.get("text") or words or ("" if what == DONE else _code_words(code))),
         _cost(said.get("cost", said.get("cost_usd"))),
-        said.get("tokens"),
-        said.get("output"),
+        masked_value(said.get("tokens")),
+        masked_value(said.get("output")),
         said.get("artifacts"),
     )
 
 
 def _text(said: Any) -> str:
     """Return a text that UTF-8 can encode: JSON can also contain lone surrogates."""
-    return str(said).encode("utf-8", "replace").decode()[:_TEXT_LIMIT]
+    return masked(str(said).encode("utf-8", "replace").decode())[:_TEXT_LIMIT]
 
 
 def _cost(said: Any) -> float | None:

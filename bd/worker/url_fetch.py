@@ -1,7 +1,7 @@
-"""Asking a URL that came from a hub whether it answers, without going where this machine may not be sent.
+"""Requests for URLs that came from a hub, to allowed addresses only.
 
-Every name is looked up once, and the connection goes to the very address that was judged; each redirect is judged anew. Behind
-a proxy (`http_proxy`, `https_proxy`, `no_proxy`) nothing is looked up here: what may be reached is the proxy's to decide.
+Each name is looked up once, and the connection goes to the address that was checked; each redirect is checked again. Behind a
+proxy (`http_proxy`, `https_proxy`, `no_proxy`) nothing is looked up here: the proxy decides what may be reached.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ _AGENT = "bd"
 
 
 class NotAllowed(Exception):
-    """The URL leads to an address that this machine may not be made to ask; the words name it, and stay on this machine."""
+    """The URL leads to an address that is not allowed. The message names it, and must stay on this machine."""
 
 
 def status_of(url: str, allowed: AllowList, limit_s: float, runtime: Runtime) -> int:
-    """Return the status that a URL answers, after its redirects, within so many seconds in all.
+    """Return the HTTP status of a URL after its redirects, within `limit_s` seconds in total.
 
-    Raises NotAllowed; OSError, HTTPException and ValueError where there is no answer.
+    Raises NotAllowed; OSError, HTTPException and ValueError if there is no answer.
     """
     end_s = runtime.monotonic() + limit_s
     for _ in range(_MOST_REDIRECTS + 1):
@@ -50,11 +50,11 @@ def status_of(url: str, allowed: AllowList, limit_s: float, runtime: Runtime) ->
 
 
 def _asked(url: str, allowed: AllowList, left_s: float) -> tuple[int, str]:
-    """The status of one request, and where it redirects to."""
+    """Return the status of one request, and the address that it redirects to."""
     if left_s <= 0:
         raise TimeoutError("timed out")
     connection, target, headers = _connection(url, allowed, left_s)
-    # A server that sends a byte now and then would never let a time limit of single reads end.
+    # A time limit for single reads would not stop a server that sends a byte now and then.
     is_over = Event()
     end = Timer(left_s, _cut, (connection, is_over))
     end.daemon = True
@@ -62,7 +62,7 @@ def _asked(url: str, allowed: AllowList, left_s: float) -> tuple[int, str]:
     try:
         connection.request("GET", target, headers={"User-Agent": _AGENT, **headers})
         answer = connection.getresponse()
-        if is_over.is_set():  # what was cut off in its head looks as if it were whole
+        if is_over.is_set():  # a response that was cut in its headers looks complete
             raise TimeoutError("timed out")
         return answer.status, answer.headers.get("Location") or ""
     finally:
@@ -81,7 +81,7 @@ def _cut(connection: HTTPConnection, is_over: Event) -> None:
 
 
 def _connection(url: str, allowed: AllowList, left_s: float) -> tuple[HTTPConnection, str, dict[str, str]]:
-    """A connection for a URL that is not open yet, what is asked for on it, and headers."""
+    """Return a connection for a URL, not yet open, the request target, and headers."""
     parts = urls.parsed(url)
     assert parts is not None
     is_secret, host, port = parts.scheme == "https", parts.host, parts.port_number
@@ -101,7 +101,7 @@ def _connection(url: str, allowed: AllowList, left_s: float) -> tuple[HTTPConnec
 
 
 def _proxy(parts: urls.Url) -> urls.Url | None:
-    """The proxy that this machine asks such a URL by."""
+    """Return the proxy that this machine uses for a URL; None for a direct connection."""
     named = getproxies().get(parts.scheme)
     if not named or proxy_bypass(f"{parts.host}:{parts.port}" if parts.port else parts.host):
         return None
@@ -112,7 +112,7 @@ def _proxy(parts: urls.Url) -> urls.Url | None:
 
 
 class _Direct(HTTPConnection):
-    """A connection without a proxy, to an address that may be asked."""
+    """A direct connection, to an allowed address."""
 
     def __init__(self, host: str, port: int | None, allowed: AllowList, left_s: float) -> None:
         super().__init__(host, port, timeout=left_s)
@@ -123,7 +123,7 @@ class _Direct(HTTPConnection):
 
 
 class _DirectTls(HTTPSConnection):
-    """The same with TLS: the certificate is the host's that was named."""
+    """A direct connection with TLS. The certificate must be that of the host in the URL."""
 
     def __init__(self, host: str, port: int | None, allowed: AllowList, left_s: float) -> None:
         self._trusted = ssl.create_default_context()
@@ -132,13 +132,13 @@ class _DirectTls(HTTPSConnection):
 
     def connect(self) -> None:
         raw = _open(self.host, self.port, self._allowed, self._left_s)
-        # Two steps, so that a handshake that never ends can be cut.
+        # In two steps, so that a handshake that never ends can be cut.
         self.sock = secret = self._trusted.wrap_socket(raw, server_hostname=self.host, do_handshake_on_connect=False)
         secret.do_handshake()
 
 
 def _open(host: str, port: int, allowed: AllowList, left_s: float) -> socket.socket:
-    """A connection to the first address of a host that answers, of those that may be asked. Raises NotAllowed and OSError."""
+    """Connect to the first allowed address of a host that answers. Raises NotAllowed and OSError."""
     found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     if not found:
         raise OSError("it has no address")

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from bd.core import urls
 from bd.core.backoff import grown_s
 from bd.core.errors import BadInput, BdError
+from bd.core.redaction import masked
 from bd.core.times import duration_s
 from bd.notify import trusted_commands
 from bd.operations.validate import Validate
@@ -85,7 +86,7 @@ def check(
         return Verdict(True)
     else:
         found = Verdict(None, f"there is no validation {kind!r}; one of {', '.join(validation.KINDS)}")
-    return found._replace(words=found.words[-_WORDS_LIMIT:])
+    return found._replace(words=masked(found.words)[-_WORDS_LIMIT:])
 
 
 # --- without commands ---------------------------------------------------------------------------
@@ -192,7 +193,7 @@ def _by_tests(hub: Clone, rule: Any, bead: Bead, folder: str | None, started: St
         return ran
     if ran.code in (None, 126, 127):
         return Verdict(None, ran.err or ran.out or "the validator could not be run")
-    words = "\n".join((ran.out + "\n" + ran.err).strip().splitlines()[-20:])
+    words = "\n".join(masked((ran.out + "\n" + ran.err).strip()).splitlines()[-20:])
     return Verdict(ran.code == 0, "" if ran.code == 0 else words or f"exit code {ran.code}")
 
 
@@ -202,7 +203,7 @@ def _by_judge(hub: Clone, rule: Any, bead: Bead, folder: str | None, started: St
         return ran
     verdict = _verdict_of(ran.out)
     if verdict is None:
-        said = ran.err or ran.out or "nothing"
+        said = masked(ran.err or ran.out or "nothing")
         return Verdict(None, f"the judge answered neither pass nor fail, but {said[-300:]}")
     return verdict
 

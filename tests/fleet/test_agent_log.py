@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+import stat
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
@@ -86,3 +87,19 @@ def test_a_log_that_can_not_be_written_is_no_error(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     agent_log.append(str(tmp_path / "file" / "a.log"), "nowhere", START)
     assert not agent_log.rotate(str(tmp_path / "file" / "a.log"))
+
+
+def test_only_its_owner_reads_a_log(tmp_path: Path) -> None:
+    """Also one that the shell of a cron line made, or an earlier version."""
+    made, old = tmp_path / "made" / "a.log", tmp_path / "old.log"
+    before = os.umask(0)
+    try:
+        agent_log.make_if_possible(str(made))
+        old.write_text("readable\n")
+        assert stat.S_IMODE(old.stat().st_mode) == 0o666
+        for log in (made, old):
+            agent_log.append(str(log), "a line", START)
+        assert agent_log.rotate(str(old), limit=3)
+    finally:
+        os.umask(before)
+    assert [stat.S_IMODE(log.stat().st_mode) for log in (made, old, tmp_path / "old.log.1")] == [0o600] * 3

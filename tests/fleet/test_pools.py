@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shlex
 import signal
+import stat
 import sys
 from collections import Counter
 from typing import TYPE_CHECKING
@@ -39,6 +40,8 @@ def test_a_burst_and_then_silence(host: Host, hub: Path) -> None:
     assert host.round() == [], "nobody is started twice"
     assert (host.status["running"], host.status["desired"]) == (names, 3)
     assert os.path.isdir(host.quarters.path("clones", "worker-1", ".git"))
+    kept = ("events.jsonl", "members/worker-1.json", *(f"logs/{name}.log" for name in names))
+    assert {stat.S_IMODE(os.stat(host.quarters.path(name)).st_mode) for name in kept} == {0o600}, "nobody else reads them"
     host.clone.here("cancel", *(f"hub-n{number}" for number in range(5)), "--reason", "silence")
     assert sorted(host.round()) == [("draining", name) for name in names]
     assert b"status: draining" in (tip_file(hub, ".agent-status/worker-1.yaml") or b"")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from bd.cli.output import progress_bar
 from bd.cli.spec import Argument, Command, Option
-from bd.core.urls import without_password
+from bd.core.redaction import shown_url
 from bd.setup.hub import join_hub
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ def run(app: App, url: str, folder: str | None, branch: str | None) -> None:
     if app.out.is_json:
         app.out.object({"path": where, "branch": hub.branch, "beads": beads, "commit": snapshot.commit})
         return
-    app.out.said(f"✓ Cloned {without_password(url)} to {where}: {beads} beads")
+    app.out.said(f"✓ Cloned {shown_url(url)} to {where}: {beads} beads")
     if left_out:
         app.out.said(f"  {left_out} files of the archive are in git alone: `git sparse-checkout disable` writes their files too")
     app.out.said(f"  Next: cd {where} && bd ready")

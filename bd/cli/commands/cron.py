@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 from typing import TYPE_CHECKING
 
@@ -47,7 +46,7 @@ def show(app: App, words: tuple[str, ...], interval: str | None, systemd: bool, 
     else:
         _check(words, "show")
         times = _times(app, where.agent, interval)
-        agent_log.make_folder_if_possible(where.log)
+        agent_log.make_if_possible(where.log)
         lines = (
             systemd_units.lines(where, times, systemd_units.units(where, folder))
             if systemd
@@ -80,7 +79,7 @@ def install(app: App, words: tuple[str, ...], interval: str | None, systemd: boo
     times = _times(app, where.agent, interval)
     if shutil.which(where.command[0]) is None:
         app.out.note(f"warning: there is no {where.command[0]} to run yet")
-    os.makedirs(os.path.dirname(where.log), exist_ok=True)
+    agent_log.make_if_possible(where.log)
     files = systemd_units.units(where, folder)
     changed = systemd_units.install(where, times, files) if systemd else crontab.install(where, times)
     file = files.timer if systemd else "crontab"

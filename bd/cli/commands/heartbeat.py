@@ -58,6 +58,8 @@ PROGRESS = Command(
 def progress(app: App, bead: str, text: str, keep: bool) -> None:
     """Post a note on a bead while working on it."""
     agent = app.claimant().agent
+    if not keep:  # a comment is looked at as it is published
+        app.warn_of_secrets(text)
     given = manual_heartbeat.give(app.hub, agent, app.held_tokens, bead=bead, text=text, must_hold=True)
     if keep:
         app.publish(Comment(**app.asked(list(given.beads), ids=list(given.beads), text=text)))

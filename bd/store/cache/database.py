@@ -9,10 +9,13 @@ import os
 import sqlite3
 from contextlib import suppress
 
-# The layout of the tables, for what opens the file by hand; which code filled it is in the file's name (paths.py).
+from bd.core import files
+
+# The version of the table layout, for tools that open the file; the version of the code that filled it is in the file's name
+# (paths.py).
 SCHEMA = 14
-# `rank` and `made` are a calm bead's place in the order of lists. `phase` is what policy found it to be, and `place`
-# where a ready one stands in the order of work, as long as nothing that it was found by has changed; texts go the same way.
+# `rank` and `made` give a calm bead's place in lists. `phase` is a bead's phase by policy, and `place` a ready bead's place in
+# the order of work; both are NULL while unknown. `texts` holds other derived values.
 _TABLES = """
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID;
 CREATE TABLE beads (
@@ -87,6 +90,9 @@ def _rebuilt(path: str) -> Connection | None:
         for leftover in (fresh, f"{fresh}-wal", f"{fresh}-shm"):
             with suppress(FileNotFoundError):
                 os.unlink(leftover)
+        os.close(
+            files.private(fresh, os.O_RDWR | os.O_CREAT)
+        )  # it has the claims' tokens; SQLite's files beside it get its rights
         _made(fresh).close()
         for suffix in ("-wal", "-shm"):
             with suppress(FileNotFoundError):

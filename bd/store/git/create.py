@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from bd.core import urls
 from bd.core.errors import BadInput, NoHub, NotFound, RemoteUnreachable, TryAgain
+from bd.core.redaction import shown_url
 from bd.store.git.discovery import find_repo
 from bd.store.git.environment import environment, passes
 from bd.store.git.repository import GitRepo, GitTimeout
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 def check_url(url: str) -> str:
     """Return a URL that is safe to pass to git: no option, and no transport that runs commands. Raises BadInput."""
     if not url or url.startswith("-") or "\n" in url or urls.names_helper(url):
-        raise BadInput(f"{urls.without_password(url)!r} is no URL for a hub", hint="a path, ssh://, https:// or user@host:path")
+        raise BadInput(f"{shown_url(url)!r} is no URL for a hub", hint="a path, ssh://, https:// or user@host:path")
     return url
 
 
@@ -74,8 +75,8 @@ def check_origin(repo: GitRepo, url: str) -> bool:
     """Return whether the remote origin exists. Raises BadInput if its URL is not `url`."""
     there = repo.settings().get("remote.origin.url")
     if there and there[0] != url:
-        shown = urls.without_password(url)
-        words = f"origin is {urls.without_password(there[0])} already, not {shown}"
+        shown = shown_url(url)
+        words = f"origin is {shown_url(there[0])} already, not {shown}"
         raise BadInput(words, hint=f"git remote set-url origin {shown}")
     return bool(there)
 
@@ -124,7 +125,7 @@ def clone_repo(url: str, folder: str, on_progress: Callable[[int, int, str], Non
             pass  # the clone exists: GitPython fails to open a path with a $ in it
         except git.GitCommandError as error:
             words = why([*progress.error_lines, *progress.other_lines, *(error.stderr or "").splitlines()])
-            raise _cannot_clone(urls.without_password(url), words) from error
+            raise _cannot_clone(shown_url(url), words) from error
     found = find_repo(folder)
     assert found is not None
     return found

@@ -64,7 +64,7 @@ class Entry:
         self.data.update(changes)
         is_new = self._descriptor is None
         if self._descriptor is None:
-            self._descriptor = os.open(self._outside, os.O_RDWR | os.O_CREAT | os.O_TRUNC | _CLOEXEC, 0o666)
+            self._descriptor = os.open(self._outside, os.O_RDWR | os.O_CREAT | os.O_TRUNC | _CLOEXEC, files.PRIVATE)
             _lock(self._descriptor)
         self._append(self._descriptor, json.dumps(self.data).encode() + b"\n")
         if durably:
@@ -201,7 +201,7 @@ class Journal:
 
     def answer(self, key: str, told: Mapping[str, Any]) -> None:
         """Answer an operation that was taken, whole or not at all."""
-        files.replace(key.removesuffix(TAKEN) + ANSWERED, json.dumps(told))
+        files.replace(key.removesuffix(TAKEN) + ANSWERED, json.dumps(told), only_mine=True)
 
     def answer_for_the_dead(self, uid: str, told: Mapping[str, Any]) -> None:
         """The same for one that a holder took and did not live to answer; nothing where nobody waits any more."""

@@ -47,7 +47,7 @@ class LocalFiles:
 
     def write(self, name: str, text: str) -> None:
         """Write a note, whole or not at all. Raises OSError."""
-        files.replace(os.path.join(self._folder, name), text)
+        files.replace(os.path.join(self._folder, name), text, only_mine=True)
 
     def drop(self, name: str) -> None:
         """Remove a note."""

@@ -61,7 +61,7 @@ class Tokens:
         rest = [" ".join(line) for line in self._held(bead_id) if line[0] != token]
         with suppress(OSError):
             if rest:
-                files.replace(path, "".join(f"{line}\n" for line in rest))
+                files.replace(path, "".join(f"{line}\n" for line in rest), only_mine=True)
             else:
                 os.unlink(path)
 
