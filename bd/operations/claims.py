@@ -360,7 +360,7 @@ class Release(Operation):
     """
 
     verb: ClassVar[str] = "release"
-    takes: ClassVar[frozenset[str]] = frozenset({"force", "ids", "reason"})
+    takes: ClassVar[frozenset[str]] = frozenset({"force", "ids", "progress", "reason"})
 
     def decide(self, snapshot: Snapshot, context: DecisionContext) -> Change:
         owners: set[str | None] = set()

@@ -33,7 +33,7 @@ class Fail(Operation):
 
     verb: ClassVar[str] = "fail"
     takes: ClassVar[frozenset[str]] = frozenset(
-        {"cost_usd", "duration_s", "error", "force", "ids", "jitter", "reason", "token_counts"}
+        {"cost_usd", "duration_s", "error", "force", "ids", "jitter", "progress", "reason", "token_counts"}
     )
 
     @classmethod

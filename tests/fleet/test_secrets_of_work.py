@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import stat
+import sys
 from typing import TYPE_CHECKING
 
 import pytest
@@ -145,3 +146,24 @@ def test_a_token_file_stays_private_when_a_line_of_it_goes(local_hub: Clone) -> 
     local_hub.here("release", "hub-a", "--reason", "no", env={"BD_TOKEN": kept.read_text().splitlines()[-1].split()[0]})
     assert len(kept.read_text().splitlines()) == 1
     assert stat.S_IMODE(kept.stat().st_mode) == 0o600
+
+
+@pytest.mark.parametrize("ending", [("release", "--reason", "no"), ("wait-human", "--reason", "?")], ids=lambda words: words[0])
+def test_notes_of_progress_ride_along_with_every_end(ending: tuple[str, ...], local_hub: Clone) -> None:
+    local_hub.here("create", "T", "--id", "hub-a")
+    local_hub.here("claim", "hub-a", "--agent", "coder")
+    local_hub.here("progress", "hub-a", "half of it", "--agent", "coder")
+    local_hub.here(ending[0], "hub-a", *ending[1:], "--agent", "coder")
+    bead = tip_bead(local_hub.path, "hub-a")
+    assert bead is not None
+    assert "half of it" in json.dumps(bead.fields)
+
+
+def test_notes_of_progress_ride_along_with_a_failure(local_hub: Clone) -> None:
+    local_hub.here("create", "T", "--id", "hub-a")
+    script = f"{sys.executable} -m bd progress $BD_BEAD_ID 'half of it'; exit 1"
+    local_hub.bd("work", "--agent", "coder", "--max-tasks", "1", "--", "sh", "-c", script)
+    bead = tip_bead(local_hub.path, "hub-a")
+    assert bead is not None
+    assert [entry["reason"] for entry in bead.get("failures")] == ["other"]
+    assert "half of it" in json.dumps(bead.fields)
