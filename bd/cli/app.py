@@ -11,7 +11,7 @@ from bd.cli.output import Handle, Output, can_be_heard, escaped, lost_output, pr
 from bd.cli.table import is_deed
 from bd.compat import bead_json
 from bd.core import times
-from bd.core.errors import BadInput, BdError, Damaged, NoHub, NoSuchBead, RemoteUnreachable
+from bd.core.errors import BadInput, BdError, Damaged, NoHub, NoSuchBead, RemoteUnreachable, ServerRefused
 from bd.core.identity import claimant, identify
 from bd.core.schema import BEADS_DIR, suffix_of
 from bd.operations.reader import OperationReader
@@ -170,7 +170,7 @@ class App:
         try:
             self.hub.listen()  # side refs first: the branch must not be the older one
             self.hub.fetch()
-        except RemoteUnreachable as error:
+        except (RemoteUnreachable, ServerRefused) as error:
             if required:
                 raise
             self.out.note(f"warning: {error.message}; answering from what this clone has")

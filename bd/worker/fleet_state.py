@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from bd.core.errors import RemoteUnreachable
+from bd.core.errors import RemoteUnreachable, ServerRefused
 from bd.policy import liveness
 from bd.policy.liveness import Sight
 from bd.store.heartbeat.objects import beat_age_s
@@ -56,14 +56,14 @@ def look_if_possible(hub: Clone, *, fetch: bool = True) -> tuple[View, str]:
     """Observe the hub; if the remote is unreachable, use what this clone last knew, and return the reason."""
     try:
         return look(hub, fetch=fetch), ""
-    except RemoteUnreachable as error:
+    except (RemoteUnreachable, ServerRefused) as error:
         return look(hub, fetch=False), error.message
 
 
 def look(hub: Clone, *, fetch: bool = True) -> View:
     """Fetch heartbeats and the hub. Without `fetch`: use what this clone last knew.
 
-    Raises RemoteUnreachable; then nothing was observed, and no silence is counted.
+    Raises RemoteUnreachable and ServerRefused; then nothing was seen, and nothing is held against anybody.
     """
     beats = hub.listen() if fetch else {}
     if fetch:

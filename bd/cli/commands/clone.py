@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from bd.cli.output import progress_bar
 from bd.cli.spec import Argument, Command, Option
 from bd.setup.hub import join_hub
-from bd.store.git.create import without_password
+from bd.store.git.server_words import without_password
 
 if TYPE_CHECKING:
     from bd.cli.app import App

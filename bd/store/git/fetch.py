@@ -93,8 +93,8 @@ class Fetching:
     def finish(self) -> Fetched:
         """Finish the fetch. Return the remote's tip, now in the published ref, and the requests.
 
-        The tip is None if there is no such branch yet. Raises RemoteUnreachable, and HubRewritten if the tip does not descend
-        from what was published before, or if a branch that existed is gone.
+        Raises RemoteUnreachable, ServerRefused where the hub refuses this clone, and HubRewritten when the tip does not descend from what was
+        published before, or when a branch that was there is gone.
         """
         before = self._repo.ref(PUBLISHED)
         words = self._fetch_once()
@@ -122,7 +122,7 @@ class Fetching:
                 f"the hub's history on {self._remote} was rewritten: its tip does not descend from what was published",
                 hint="look at it with git first; `bd sync --accept-rewrite` goes on from the new history",
             )
-        raise unreachable(self._remote, words)
+        raise unreachable(self._repo, self._remote, words)
 
     def _free_published(self) -> None:
         """Wait for the lock of the published ref. A lock that stays is removed only if one of bd's own fetches was killed."""

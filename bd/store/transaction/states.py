@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from typing import Any, TypeAlias
 
-    from bd.core.errors import BdError, RemoteUnreachable
+    from bd.core.errors import BdError, RemoteUnreachable, ServerRefused
     from bd.core.operation import Operation
     from bd.store.contract import PushAnswer, SideRef
     from bd.store.group_commit.member import Result
@@ -344,6 +344,19 @@ class Pushed(Value):
         return effects.Learn(self.verdict, self.attempt.commit if is_single else None, is_race)
 
 
+class Declined(Value):
+    """The server refuses an operation of this clone for good. It is kept, and the others go on without it."""
+
+    work: Work
+    attempt: Attempt
+    operation: Operation
+    error: ServerRefused
+
+    @property
+    def effect(self) -> effects.Effect:
+        return effects.SetAside(self.operation, self.attempt.commit, self.error)
+
+
 class BackingOff(Value):
     """The race was lost, and nobody else can be asked."""
 
@@ -368,10 +381,10 @@ class Withdrawing(Value):
 
 
 class Offline(Value):
-    """The remote is unreachable, and nothing is under way."""
+    """The remote is away, or refuses this clone, and nothing is on its way."""
 
     work: Work
-    error: RemoteUnreachable
+    error: RemoteUnreachable | ServerRefused
 
     @property
     def effect(self) -> effects.Effect:
@@ -435,6 +448,7 @@ if TYPE_CHECKING:
         | Pushing
         | Unconfirmed
         | Pushed
+        | Declined
         | BackingOff
         | Withdrawing
         | Offline

@@ -18,6 +18,7 @@ from bd.store.transaction.effects import (
     REMOTE,
     Answered,
     Answers,
+    Aside,
     Built,
     Decided,
     Fetched,
@@ -44,6 +45,7 @@ from bd.store.transaction.states import (
     BackingOff,
     Building,
     Deciding,
+    Declined,
     Failed,
     Fetching,
     Following,
@@ -66,7 +68,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from typing import Any
 
-    from bd.core.errors import BdError
+    from bd.core.errors import BdError, RemoteUnreachable, ServerRefused
     from bd.store.group_commit.member import Member
     from bd.store.group_commit.requests import Asked
     from bd.store.transaction.batch import Batch
@@ -96,9 +98,7 @@ def _ended(work: Work, error: BdError) -> State:
 def _fetching(state: Fetching, event: Trusted | Fetched | Unreachable, now_s: float) -> State:
     work = state.work
     if isinstance(event, Unreachable):
-        if work.own and work.own.is_settled:
-            return Following(work, work.landed, None)
-        return Failed(work, give_up.doubt()) if event.in_doubt else Offline(work, event.error)
+        return _away(work, event.error, in_doubt=event.in_doubt)
     if isinstance(event, Trusted):
         return Deciding(work.replace(base=event.tip), NOBODY, exactly=True)
     facts = work.facts
@@ -111,6 +111,13 @@ def _fetching(state: Fetching, event: Trusted | Fetched | Unreachable, now_s: fl
     if event.holds and event.holds in work.batches:  # not necessarily the last one tried
         work = _with_landed(work, work.batches[event.holds])
     return Recovering(work, event.tip, event.requests)
+
+
+def _away(work: Work, error: RemoteUnreachable | ServerRefused, *, in_doubt: bool) -> State:
+    """The server is asked for nothing more now."""
+    if work.own and work.own.is_settled:
+        return Following(work, work.landed, None)
+    return Failed(work, give_up.doubt()) if in_doubt else Offline(work, error)
 
 
 def _recovering(state: Recovering, event: Recovered, now_s: float) -> State:
@@ -295,7 +302,7 @@ def _unconfirmed(state: Unconfirmed, event: Fetched | Unreachable, now_s: float)
     found = verdict.seen(state.answer, f"refs/heads/{work.facts.branch}", attempt.commit, attempt.base, event.tip, event.holds)
     if found.kind in ("landed", "lost"):  # the branch has moved on, so no earlier push can land any more
         work = work.replace(base=event.tip, unanswered=())
-    elif found.kind == "refused":
+    elif found.kind != "unknown":  # the server has answered, and did not take it
         work = _without_unanswered(work, attempt.commit)
     has_sides = bool(attempt.sides) and work.mode < PLAIN
     if has_sides and found.kind in ("stuck", "refused"):
@@ -313,7 +320,9 @@ def _pushed(state: Pushed, event: Learned, now_s: float) -> State:
         return _declined(state, now_s)
     if found.kind == "landed":
         return _landed(state, now_s)
-    if state.exactly and found.kind == "lost" and found.is_looked:  # the base was out of date: not a lost race yet
+    if found.kind == "busy":
+        return _away(work, verdict.asked_to_wait(found.words), in_doubt=_in_doubt(work))
+    if state.exactly and found.kind == "lost" and found.is_looked:  # the tip was old, which is no race yet
         return Fetching(work, PUBLISHED)
     if found.kind == "unsided":
         return _without_side_refs(work.replace(stuck=0), now_s)
@@ -332,9 +341,21 @@ def _declined(state: Pushed, now_s: float) -> State:
         return Fetching(work.descended(ALONE), REMOTE)
     if attempt.place is None and len(attempt.commits) > 1:
         return _pushing_of(work, attempt.replace(place=0), exactly=False)
-    uid, error = attempt.step.operation.uid, verdict.refused_by_server(state.verdict.words)
+    operation, error = attempt.step.operation, verdict.refused_by_server(state.verdict.words)
+    if not work.unanswered and any(operation.uid == member.uid for member in work.open):
+        return Declined(work, attempt, operation, error)
+    return _without(work, operation.uid, error)  # it waits in this clone already, or its next command finds out
+
+
+def _set_aside(state: Declined, event: Aside, now_s: float) -> State:
+    work, uid = state.work, state.operation.uid
     if work.own is not None and uid == work.own.uid and not work.neighbours:
-        return _ended(work, error)
+        return _ended(work, event.error)
+    return _without(work, uid, event.error)
+
+
+def _without(work: Work, uid: str, error: ServerRefused) -> State:
+    """The rest goes on without an operation that the server has declined."""
     return Fetching(work.descended(ALONE).replace(declined={**work.declined, uid: error}), REMOTE)
 
 
@@ -397,8 +418,12 @@ def _out_of_time(work: Work) -> State:
 
 
 def _failed(work: Work, error: Callable[..., BdError]) -> State:
-    in_doubt = bool(work.unanswered) or any(doubts(work, member) for member in work.open)
-    return _ended(work, error(in_doubt))
+    return _ended(work, error(_in_doubt(work)))
+
+
+def _in_doubt(work: Work) -> bool:
+    """Whether something of this write may still come to the hub."""
+    return bool(work.unanswered) or any(doubts(work, member) for member in work.open)
 
 
 def doubts(work: Work, member: Member) -> bool:
@@ -453,6 +478,7 @@ _TRANSITIONS: Mapping[type, Callable[..., State]] = {
     Pushing: _pushing,
     Unconfirmed: _unconfirmed,
     Pushed: _pushed,
+    Declined: _set_aside,
     BackingOff: _rested,
     Withdrawing: _withdrawing,
     Offline: _offline,
