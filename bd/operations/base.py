@@ -141,17 +141,32 @@ class Operation:
         return {"verb": self.verb, "v": versions.operation(self.verb), "uid": self.uid, "by": self.by, "at": self.at}
 
     def pinned(self, change: Change, before: Snapshot) -> dict[str, Any]:
-        """Return the JSON form for the commit: arguments with exact ids, and the uids by which a replay finds the beads."""
+        """The JSON form for the commit: arguments with exact ids, and the uids a replay finds them by.
+
+        Every bead that it names is named by its uid, too: whatever has its id by then is another one.
+        """
+        form = self.exact_form(change, before)
+        if form.get("by_difference"):
+            return form
+        uids = {}
+        for bead_id in self.named_in(form["args"]):
+            bead = before.bead(bead_id)
+            if bead is not None and bead.uid:
+                uids[bead_id] = bead.uid
+        args = {key: value for key, value in form["args"].items() if key != "is_exact"}
+        if isinstance(args.get("uids"), dict):  # of an operation that was read back
+            del args["uids"]
+        return {**form, "args": {**args, **({"uids": uids} if uids else {})}}
+
+    def named_in(self, args: Mapping[str, Any]) -> list[str]:
+        """The ids of the beads that the arguments of its form name."""
+        return named_by(args)
+
+    def exact_form(self, change: Change, before: Snapshot) -> dict[str, Any]:
+        """The same without the uids."""
         args = dict(self.args)
         if "ids" in args:
             args["ids"] = list(change.touched)
-            uids = {}
-            for bead_id in change.touched:
-                bead = before.bead(bead_id)
-                if bead is not None and bead.uid:
-                    uids[bead_id] = bead.uid
-            if uids:
-                args["uids"] = uids
         used = {bead_id: self.tokens[bead_id] for bead_id in change.touched if bead_id in self.tokens}
         if "*" in self.tokens and not used:
             used = {"*": self.tokens["*"]}
@@ -182,7 +197,7 @@ class Operation:
         return self._with(self._renamed_args(ids))
 
     def _renamed_args(self, renamed: Mapping[str, str]) -> dict[str, Any]:
-        return {key: _following(key, value, renamed) for key, value in self.args.items()}
+        return {key: following(key, value, renamed) for key, value in self.args.items()}
 
     def _with(self, args: Mapping[str, Any]) -> Self:
         """Return the operation with the same uid and other arguments."""
@@ -191,17 +206,31 @@ class Operation:
     # --- for subclasses ---
 
     def find(self, typed: str, snapshot: Snapshot) -> Bead:
-        """Return the bead that was named, whole: by uid if known (its id may have changed), else by id."""
-        uid = (self.args.get("uids") or {}).get(typed)
-        if uid:
-            known = snapshot.by_uid(uid)
-            if known is None:
-                raise NoSuchBead(typed)
+        """The bead that was meant, whole: by uid where it is known (its id may have been minted anew), else by id."""
+        known = self.known_by_uid(typed, snapshot)
+        if known is not None:
             return known
+        if self.args.get("is_exact") and not snapshot.exists(typed.strip()):
+            raise NoSuchBead(typed)
         found = snapshot.bead(ids.resolve(typed, snapshot.starting, snapshot.exists))
         if found is None:
             raise NoSuchBead(typed)
         return found
+
+    def known_by_uid(self, named: str, snapshot: Snapshot) -> Bead | None:
+        """The bead that was meant by an id, where its uid is known; None where it is not. Raises NoSuchBead where it is gone."""
+        uid = (self.args.get("uids") or {}).get(named)
+        if not uid:
+            return None
+        known = snapshot.by_uid(uid)
+        if known is None:
+            raise NoSuchBead(named)
+        return known
+
+    @property
+    def names(self) -> dict[str, Any]:
+        """What an operation that is a part of this one has to know of the beads that are named."""
+        return {key: self.args[key] for key in ("uids", "is_exact") if key in self.args}
 
     def each(
         self,
@@ -253,18 +282,41 @@ def _copy(value: Any) -> Any:
     return [_copy(inner) for inner in value] if isinstance(value, list) else value
 
 
-def _following(key: str, value: Any, renamed: Mapping[str, str]) -> Any:
-    """Replace ids that were minted again in an argument: edges, parents, and beads named directly."""
+def following(key: str, value: Any, renamed: Mapping[str, str]) -> Any:
+    """An argument with the ids in it that were minted anew replaced: edges, parents, and what is named outright."""
     if isinstance(value, dict):
+        if key == "uids":
+            return {renamed.get(inner, inner): uid for inner, uid in value.items()}
         if key == "links":
             return {**value, "id": renamed.get(value.get("id", ""), value.get("id"))}
-        return {inner: _following(inner, one, renamed) for inner, one in value.items()}
+        return {inner: following(inner, one, renamed) for inner, one in value.items()}
     if isinstance(value, list):
-        return [_following(key, one, renamed) for one in value]
+        return [following(key, one, renamed) for one in value]
     if not isinstance(value, str) or key not in ("ids", "depends_on", "deps", "parent"):
         return value
     kind, colon, named = value.strip().rpartition(":")
     return f"{kind}{colon}{renamed[named]}" if named in renamed else value
+
+
+def named_by(args: Mapping[str, Any]) -> list[str]:
+    """The ids of the beads that an operation's arguments name, and new beads in them: outright, as parents, edges and references."""
+    named = [*(args.get("ids") or [])]
+    beads = args.get("beads")
+    specs = [*(beads if isinstance(beads, list) else ()), *(args.get(key) for key in ("new", "set", "schedule"))]
+    for spec in filter(None, specs):
+        named += [spec["parent"]] if spec.get("parent") else []
+        named += [entry.rpartition(":")[2].strip() for key in ("depends_on", "deps") for entry in spec.get(key) or ()]
+        named += [link["id"] for link in spec.get("links") or () if "id" in link and not link.get("hub")]
+        named += referred_by(spec)
+    return [one for one in dict.fromkeys(named) if isinstance(one, str)]
+
+
+def referred_by(fields: Mapping[str, Any]) -> list[str]:
+    """The beads whose outputs a bead's `context_refs` name (`task:ID:output`)."""
+    spec = fields.get("spec")
+    refs = spec.get("context_refs") if isinstance(spec, dict) else None
+    parts = [str(ref).split(":") for ref in refs] if isinstance(refs, list) else []
+    return [part[1] for part in parts if part[0] == "task" and len(part) > 1]
 
 
 REGISTRY: dict[str, type[Operation]] = {}

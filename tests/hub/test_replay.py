@@ -270,6 +270,61 @@ def test_a_write_on_a_bead_that_was_deleted_is_kept(clone: Clones, hub: Path) ->
     assert len(alice.here("sync", "--kept", "--json").json) == 1
 
 
+@pytest.mark.parametrize("meanwhile", ["deleted", "deleted, and another made of its id"])
+def test_what_names_a_deleted_bead_is_kept_and_means_no_other(meanwhile: str, clone: Clones, hub: Path) -> None:
+    """Its only child's id begins like its own."""
+    alice, bob = clone("alice"), clone("bob")
+    bob.here("create", "Parent", "--id", "hub-p")
+    bob.here("create", "Child", "--id", "hub-p.kid", "--parent", "hub-p")
+    seed(bob, "hub-o", "hub-o2")
+    alice.here("sync")
+    with offline(alice):
+        alice.here("create", "New", "--id", "hub-new", "--parent", "hub-p")
+        alice.here("create", "Waits", "--id", "hub-w", "--deps", "hub-p")
+        alice.here("create", "Related", "--id", "hub-r", "--deps", "related:hub-p")
+        alice.here("update", "hub-o", "--parent", "hub-p")
+        alice.here("dep", "add", "hub-o2", "hub-p")
+        alice.here("schedule", "add", "daily", "--cron", "0 9 * * *", "--title", "Look", "--parent", "hub-p")
+        alice.here("create", "Fine", "--id", "hub-fine")
+    bob.here("delete", "hub-p", "--force")
+    if meanwhile != "deleted":
+        bob.here("create", "Another", "--id", "hub-p")
+    refused = alice.here("sync", "--json", code=5).json["refused"]
+    assert [item["code"] for item in refused] == ["no_such_bead"] * 6
+    assert len(alice.here("sync", "--kept", "--json").json) == 6
+    assert {"beads/hub-new.yaml", "beads/hub-w.yaml", "beads/hub-r.yaml"} & {*tip_paths(hub)} == set()
+    assert bead_of(hub, "hub-fine").title == "Fine"
+    assert (bead_of(hub, "hub-o").parent, bead_of(hub, "hub-o2").depends_on) == (None, [])
+
+
+def test_a_hand_edit_that_names_a_deleted_bead_is_kept(clone: Clones, hub: Path) -> None:
+    alice, bob = clone("alice"), clone("bob")
+    for bead_id in ("hub-o", "hub-p", "hub-q"):
+        seed(bob, bead_id)
+    alice.here("sync")
+    file = alice.path / "beads" / "hub-o.yaml"
+    file.write_text(file.read_text() + "depends_on: [hub-p]\n")
+    other = alice.path / "beads" / "hub-q.yaml"
+    other.write_text(other.read_text() + "depends_on: [hub-o]\n")
+    bob.here("delete", "hub-p", "--force")
+    bob.here("create", "Another", "--id", "hub-p")
+    refused = alice.here("sync", "--json", code=5).json["refused"]
+    assert [item["code"] for item in refused] == ["no_such_bead"]
+    assert bead_of(hub, "hub-o").depends_on == []
+    assert bead_of(hub, "hub-q").depends_on == ["hub-o"]
+
+
+def test_what_a_bead_of_an_id_that_was_taken_was_meant_by_is_refused_with_it(clone: Clones, hub: Path) -> None:
+    alice, bob = clone("alice"), clone("bob")
+    with offline(bob):
+        bob.here("create", "Of Bob", "--id", "hub-same")
+        bob.here("create", "Waits", "--id", "hub-w", "--deps", "hub-same")
+    alice.here("create", "Of Alice", "--id", "hub-same")
+    refused = bob.here("sync", "--json", code=5).json["refused"]
+    assert [item["code"] for item in refused] == ["id_taken", "no_such_bead"]
+    assert "beads/hub-w.yaml" not in tip_paths(hub)
+
+
 def test_a_deletion_of_a_bead_that_somebody_works_on_is_refused(clone: Clones, hub: Path) -> None:
     alice, bob = clone("alice"), clone("bob")
     seed(alice, "hub-a")
