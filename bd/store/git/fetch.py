@@ -158,7 +158,7 @@ class Fetching:
     def _deepen(self, base: str | None) -> str:
         """Fetch more history until the base is in it, so that a shallow clone is not mistaken for a rewrite."""
         for depth_args in (("--deepen", str(_DEEPEN)), ("--deepen", str(_DEEPEN * 25)), ("--unshallow",)):
-            args = ["fetch", "--quiet", *FETCH_FLAGS, *depth_args]
+            args = ["fetch", "--progress", *FETCH_FLAGS, *depth_args]
             try:
                 code, _, err = self._repo.run(*args, "--end-of-options", self._remote, self._branch, check=False)
             except GitTimeout as error:

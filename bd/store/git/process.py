@@ -1,8 +1,10 @@
 """One process with piped streams: started, fed, read to its end, waited for, killed on time-out.
 
-On POSIX this calls posix_spawn(3) and poll(2) directly: importing subprocess takes longer than most git commands. Elsewhere it
-uses subprocess. repository.py decides what to run, and what an exit status means. Time-outs use the machine's own clock, not the
-Runtime's: the program runs in real time.
+On POSIX it is posix_spawn(3) and poll(2), called directly: importing subprocess takes longer than
+most git commands. Elsewhere it is subprocess. Belongs here: running a program. Does not belong
+here: which program, and what its exit status means (repository.py). Time-outs are of the machine's own
+clock: what a program takes is real, whatever bd takes for now. They bound its silence, not its work: a large transfer over a
+slow line goes on as long as it gets on.
 """
 
 from __future__ import annotations
@@ -86,9 +88,10 @@ class Process:
     ) -> tuple[bytes, bytes]:
         """Feed the program, and wait for its end. Return its output and error text.
 
-        Raises TimeoutError, and BufferError for more than `at_most` bytes of output; both leave it running.
+        Raises TimeoutError where it neither reads nor says anything for so long, and BufferError for more output than
+        `at_most` bytes; both leave it running.
         """
-        deadline = None if timeout_s is None else monotonic() + timeout_s
+        deadline = _from_now(timeout_s)
         poller = select.poll()
         left = memoryview(data or b"")
         room = at_most or 0
@@ -105,6 +108,8 @@ class Process:
             ready = poller.poll(None if deadline is None else max(0, (deadline - monotonic()) * 1000))
             if not ready and deadline is not None and monotonic() >= deadline:
                 raise TimeoutError
+            if ready:
+                deadline = _from_now(timeout_s)
             for descriptor, _ in ready:
                 if descriptor in read:
                     chunk = os.read(descriptor, _CHUNK)
@@ -168,6 +173,10 @@ class Process:
         self.returncode = os.waitstatus_to_exitcode(status)
 
 
+def _from_now(timeout_s: float | None) -> float | None:
+    return None if timeout_s is None else monotonic() + timeout_s
+
+
 class _Death:
     """Waits for a process to end: with a process descriptor if the system has them, else by polling."""
 
@@ -200,7 +209,7 @@ def _written(descriptor: int, data: memoryview) -> int:
 
 
 class _Portable(Process):
-    """The same on top of subprocess."""
+    """The same by subprocess, whose time-outs are for the whole."""
 
     def __init__(self, argv: list[str], env: Mapping[str, str], *, stdin: bool) -> None:
         from subprocess import DEVNULL, PIPE, Popen  # noqa: PLC0415  only where posix_spawn is missing

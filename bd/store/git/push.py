@@ -55,7 +55,7 @@ def push(
     Returns the result for each ref, and the server's words. Raises GitTimeout. Each side ref is moved under a lease on its old
     value, and so is a branch named in `leases`; a `+` would switch the lease off. `meanwhile` is called while git pushes.
     """
-    args = ["push", "--porcelain", "--no-follow-tags", "--no-signed", "--no-recurse-submodules", "--no-verify"]
+    args = ["push", "--porcelain", "--progress", "--no-follow-tags", "--no-signed", "--no-recurse-submodules", "--no-verify"]
     args += [f"--force-with-lease={ref}:{oid}" for ref, oid in (leases or {}).items()]
     args += [f"--force-with-lease={side.ref}:{side.old or ''}" for side in sides]
     specs = [refspec(oid, ref) for oid, ref in branches]

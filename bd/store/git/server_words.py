@@ -182,6 +182,10 @@ _FRAMING = (
 )
 _ENDS_BADLY = ("fatal:", "error:")
 _STATUS = re.compile(r"\b(?:error|http(?: code)?)\b\W*([45]\d\d)\b")
+_PROGRESS = re.compile(
+    r"(remote: *)?((Enumerating|Counting|Compressing|Receiving|Writing|Unpacking) objects|Resolving deltas|Updating files):"
+    r"|(remote: *)?Delta compression using|(remote: *)?Total \d+ \(delta|From \S+$"
+)
 _PASSWORD = re.compile(r"(?<=://)([^/@:\s]+):[^/@\s]*@")
 
 
@@ -251,7 +255,8 @@ def _http_status(told: str) -> int:
 def reason(words: str) -> str:
     """All that somebody said, on one line and without git's framing; passwords in URLs are left out."""
     lines = [line.strip() for line in words.replace("\r", "\n").splitlines()]
-    told = [line for line in lines if not line.lower().startswith(_FRAMING)] if any(lines) else []
+    lines = [line for line in lines if not _PROGRESS.match(line)]
+    told = [line for line in lines if not line.lower().startswith(_FRAMING)]
     said = [line.removeprefix("remote:").strip().removeprefix("fatal: ") for line in (told if any(told) else lines)]
     return without_password("; ".join(dict.fromkeys(filter(None, said))))
 
