@@ -27,6 +27,7 @@ EXPECTED_S: dict[str, float] = {
 
 
 _LARGEST = 1e9
+_PREFIX_LIMIT = 100
 
 
 class Key(NamedTuple):
@@ -88,6 +89,24 @@ def _names(value: Any) -> list[str]:
     return [str(part) for part in value]
 
 
+def _commit_prefix(value: Any) -> str:
+    text = str(value)
+    if not text.isprintable() or len(text) > _PREFIX_LIMIT:
+        raise BadInput(f"{text!r} can't begin a commit's subject", hint='one line, such as "chore(beads): "')
+    return text
+
+
+def _commit_trailers(value: Any) -> list[str]:
+    """Lines `Key: value`; a text has one a line. Those that are bd's own are no setting."""
+    lines = [line.strip() for line in (value.splitlines() if isinstance(value, str) else map(str, value))]
+    for line in filter(None, lines):
+        key, colon, text = line.partition(": ")
+        is_key = key.isascii() and key.replace("-", "x").isalnum() and not key.lower().startswith("bd-")
+        if not (is_key and colon and text.strip() and line.isprintable()):
+            raise BadInput(f"{line!r} can't be a trailer", hint='a line such as "Ticket: OPS-1"; Bd-* are bd\'s own')
+    return [line for line in lines if line]
+
+
 KEYS: dict[str, Key] = {
     "prefix": Key("bd", _text, "what new bead ids start with"),
     "domain": Key("", _text, "the part behind @ of an owner; unset: the prefix"),
@@ -107,12 +126,15 @@ KEYS: dict[str, Key] = {
     "archive_after": Key(30 * 86400.0, _seconds, "how long a closed bead stays among the others before it is archived"),
     "export_auto": Key(False, _truth, "whether writes keep .beads/issues.jsonl up to date, for viewers that read it"),
     "board_path": Key("", _text, "where board --publish writes the board in the hub; unset: BOARD.md"),
+    "commit_prefix": Key("", _commit_prefix, "what the subject of each commit begins with, where a server wants a pattern"),
+    "commit_trailers": Key([], _commit_trailers, "lines (`Key: value`) that each commit ends with, where a server wants them"),
+    "sign_off": Key(False, _truth, "whether each commit ends with a Signed-off-by line of its author; also git's format.signOff"),
     "sign": Key(False, _truth, "whether this clone signs what it writes, with the key of who writes"),
     "require_signed": Key(False, _truth, "whether claims and changes of state count only when signed by an allowed key"),
     "fresh_time": Key(2.0, _seconds, "a write pushes before it looks at the hub when this clone looked so shortly ago"),
     "retry_time": Key(60.0, _seconds, "how long a write tries again before it gives up"),
     "lock_timeout": Key(60.0, _seconds, "how long a command waits for this clone's other writers"),
-    "git_timeout": Key(60.0, _seconds, "how long one git process may take"),
+    "git_timeout": Key(60.0, _seconds, "how long a git process may go without getting on"),
 }
 # Settings that must be the same for everybody, such as the order of work: only the hub's own file counts.
 HUB_KEYS = ("require_signed", "heat_half_life", "priority_boost_per_minute", "starvation_limit")
@@ -120,7 +142,11 @@ HUB_KEYS = ("require_signed", "heat_half_life", "priority_boost_per_minute", "st
 PROCESS_KEYS = frozenset(
     "agent sign recover stop_when_cut_off export_auto board_path fresh_time retry_time lock_timeout git_timeout".split()
 )
-# Set per clone by init and clone; the hub's own file can't say where it is kept.
+# What holds before the hub's file has been read: a clone remembers what that says of them.
+EARLY_KEYS = ("fresh_time", "lock_timeout", "git_timeout")
+# Whose name it is on a machine: the hub's file has no say.
+PERSONAL_KEYS = ("agent",)
+# Set per clone by init and clone; a hub's own file can't say where it is kept.
 PLACE_KEYS = ("branch", "remote")
 
 
@@ -145,6 +171,9 @@ class Settings(NamedTuple):
     archive_after: float
     export_auto: bool
     board_path: str
+    commit_prefix: str
+    commit_trailers: list[str]
+    sign_off: bool
     sign: bool
     require_signed: bool
     fresh_time: float
@@ -193,7 +222,7 @@ def merge(layers: Sequence[tuple[str, Mapping[str, Any]]]) -> Settings:
     for layer, mapping in layers:
         for name in _named(mapping):
             found = _lookup(mapping, name)
-            if found is None or sources[name] != "default" or (name in HUB_KEYS and layer != "hub"):
+            if found is None or sources[name] != "default" or not may_set(name, layer):
                 continue
             try:
                 values[name] = KEYS[name].read(found)
@@ -215,6 +244,22 @@ def merge(layers: Sequence[tuple[str, Mapping[str, Any]]]) -> Settings:
             raise _bad(layer, "expected", found, error) from None
     retry = next((_lookup(mapping, "retry") for layer, mapping in layers if layer == "hub"), None)
     return Settings(**values, expected=expected, retry=retry if isinstance(retry, dict) else {}, sources=sources)
+
+
+def may_set(name: str, layer: str) -> bool:
+    """Whether a layer has a say in a setting."""
+    return name not in PERSONAL_KEYS if layer == "hub" else name not in HUB_KEYS
+
+
+def is_duration(name: str) -> bool:
+    """Whether a setting is a time, in seconds."""
+    return KEYS[name].read in (_seconds, _half_life)
+
+
+def early(config: Mapping[str, Any]) -> dict[str, Any]:
+    """What a hub's file says of `EARLY_KEYS`."""
+    found = {name: _lookup(config, name) for name in EARLY_KEYS}
+    return {name: value for name, value in found.items() if value is not None}
 
 
 def _is_newer(config: Mapping[str, Any]) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from difflib import get_close_matches
 from typing import TYPE_CHECKING
@@ -10,7 +11,7 @@ from bd.cli.spec import Argument, Command, Flag, Group
 from bd.core.errors import BadInput
 from bd.core.ids import check_agent, check_prefix
 from bd.core.schema import CONFIG_PATH
-from bd.core.settings import HUB_KEYS, KEYS, PLACE_KEYS
+from bd.core.settings import HUB_KEYS, KEYS, PERSONAL_KEYS, PLACE_KEYS, is_duration
 from bd.core.times import duration_text
 from bd.operations.beads import Write
 from bd.setup.hub import set_clone_setting, set_user_setting
@@ -31,8 +32,16 @@ _ALIASES = {
     "actor": "agent",
     "export.auto": "export_auto",
 }
+_LAYERS = {
+    "--agent": "flag",
+    "--actor": "flag",
+    "BD_AGENT": "environment",
+    "BEADS_ACTOR": "environment",
+    "BD_ACTOR": "environment",
+    "clone configuration": "clone",
+    "user configuration": "user",
+}
 _LISTS = frozenset({"types", "statuses"})
-_DURATIONS = frozenset({"claim_ttl", "retry_time", "lock_timeout", "git_timeout", "heat_half_life", "starvation_limit"})
 
 
 def _check(name: str, value: str) -> None:
@@ -45,8 +54,24 @@ def _check(name: str, value: str) -> None:
         raise BadInput(f"{value!r} can't be a domain", hint="letters, digits, dots and -, such as b4mad")
 
 
+def _agent(app: App) -> tuple[str, str]:
+    """The agent that the next command acts as, and the layer that names it: `bd whoami` says more."""
+    who = app.identity
+    return (who.agent, _LAYERS[who.source]) if who.agent and who.source in _LAYERS else ("", "default")
+
+
+def _place_source(app: App, name: str) -> str:
+    """The layer that says where the hub is kept; the clone's, where it was found."""
+    if os.environ.get(f"BD_{name.upper()}"):
+        return "environment"
+    place = app.hub.place
+    return "user" if name == "branch" and not place.clone_layer.get(name) and place.user_layer.get(name) else "clone"
+
+
 def _value(app: App, key: str) -> Any:
     name = _ALIASES.get(key, key)
+    if name == "agent":
+        return _agent(app)[0]
     if name in KEYS:
         return getattr(app.settings(), name)
     if name == "branch":
@@ -66,10 +91,11 @@ SHOW = Command(
 def show(app: App) -> None:
     """Show every setting, its value and its source."""
     settings = app.settings()
-    rows = [[name, _text(_shown(name, getattr(settings, name))), settings.sources[name], key.help] for name, key in KEYS.items()]
+    sources = {**settings.sources, "agent": _agent(app)[1]}
+    rows = [[name, _text(_shown(name, _value(app, name))), sources[name], key.help] for name, key in KEYS.items()]
     rows += [
-        ["branch", app.hub.branch_name, "clone", "the branch the hub is on"],
-        ["remote", app.hub.remote_name or "(none)", "clone", "what it is shared through"],
+        ["branch", app.hub.branch_name, _place_source(app, "branch"), "the branch the hub is on"],
+        ["remote", app.hub.remote_name or "(none)", _place_source(app, "remote"), "what it is shared through"],
     ]
     if app.out.is_json:
         app.out.object({row[0]: {"value": _value(app, row[0]), "source": row[2]} for row in rows})
@@ -114,12 +140,15 @@ def set_value(app: App, key: str, value: str, layer: str) -> None:
         raise BadInput(f"{name} is a matter of the clone", hint=f"bd config set {name} {value} --clone")
     if name in HUB_KEYS and layer != "hub":
         raise BadInput(f"{name} is a matter of the hub, the same for everybody", hint=f"bd config set {name} {value}")
+    if name in PERSONAL_KEYS and layer == "hub" and value:
+        raise BadInput(f"{name} is a matter of each machine", hint=f"bd config set {name} {value} --clone, or --user")
     if name not in KEYS and name not in PLACE_KEYS and "." not in name:
         raise BadInput(f"no setting {key!r}", hint=_nearest(key))
     _check(name, value)
     stored: Any = [part.partition(":")[0] for part in KEYS[name].read(value)] if name in _LISTS else value
     if name in KEYS and value:
-        KEYS[name].read(value)
+        read = KEYS[name].read(value)
+        stored = read if name == "commit_trailers" else stored
     stored = stored or None
     published = True
     if layer == "hub":
@@ -149,8 +178,8 @@ def unset(app: App, key: str) -> None:
 
 
 def _shown(name: str, value: Any) -> Any:
-    """Return a setting as a person would type it: durations with their unit."""
-    return duration_text(value) if name in _DURATIONS and float(value).is_integer() else value
+    """A setting as a person would type it: durations with their unit."""
+    return duration_text(value) if name in KEYS and is_duration(name) and float(value).is_integer() else value
 
 
 def _text(value: Any) -> str:
