@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from datetime import timedelta
 from typing import TYPE_CHECKING, NamedTuple
 
 from bd.cli.derivations import DERIVATIONS
@@ -32,7 +33,10 @@ if TYPE_CHECKING:
     from bd.worker.fleet_state import View
 
 
-# What `--at` can't show: records in side refs are not kept.
+# What this clone has kept for so long is named by every write, a few of it in words.
+LONG = timedelta(hours=1)
+NAMED = 3
+# What agents say there is not kept: of the past nobody has it.
 SIGNS = "signs of life beside the branch"
 
 
@@ -71,6 +75,7 @@ class App:
         self._then: datetime | None = None
         self.words: tuple[str, ...] = ()
         self._has_written = False
+        self._has_told_left_behind = False
 
     # --- what it works with ---
 
@@ -100,12 +105,33 @@ class App:
         """Work on this hub from now on (after making or joining it)."""
         self._hub = hub
         hub.on_written = self._end_write
+        hub.on_tried = self._tell_left_behind
         hub.on_state = self.out.note if self.flags.verbose else None
 
     def _end_write(self) -> None:
         """Note that something was written: from here on, even an unreadable answer must not look as if nothing had been."""
         self._has_written, Handle.stops = True, False
         self._export()
+
+    def _tell_left_behind(self) -> None:
+        """Name what this clone has kept for so long that somebody should know: nobody else sees it."""
+        if self._has_told_left_behind:
+            return
+        self._has_told_left_behind = True
+        now = self.runtime.now()
+        try:
+            waiting, refused = self.hub.left_behind(now - LONG)
+        except (BdError, OSError):
+            return  # how the write itself went is what has to be told
+        for found, what, how in (
+            (waiting, "not published", "`bd sync` publishes what waits"),
+            (refused, "refused by the hub and kept here", "`bd sync --kept` lists it"),
+        ):
+            if found:
+                number = "1 write has" if len(found) == 1 else f"{len(found)} writes have"
+                since = times.age_text((now - times.instant_of(min(one.since for one in found))).total_seconds())
+                named = ", ".join(one.subject for one in found[:NAMED]) + (" ..." if len(found) > NAMED else "")
+                self.out.note(f"warning: {number} been {what} for {since}: {named}; {how}")
 
     def _export(self) -> None:
         """Update `.beads/issues.jsonl`, if that is enabled. Errors there stop no write."""

@@ -1,8 +1,14 @@
-"""Rejected changes: commits that the hub refused, kept under `refs/bd/kept/<uid>` until dismissed, so that no work is lost."""
+"""Refused commits, kept under `refs/bd/kept/<uid>` until they are dismissed, so that no work is lost.
+
+What a hub refused that refuses this clone as a whole waits in the queue of what is not published yet (offline_queue.py); its
+reason is kept here, too.
+"""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
+
+from bd.store.offline_queue import queued
 
 if TYPE_CHECKING:
     from bd.store.replica import Replica
@@ -23,14 +29,28 @@ class KeptCommit(NamedTuple):
 def keep(replica: Replica, uid: str, commit: str, error: str) -> None:
     """Keep a refused commit."""
     replica.repo.update_refs([(f"{PREFIX}{uid}", commit, None)])
-    replica.note_json(_REASONS, {**(replica.noted_json(_REASONS, _SHAPE) or {}), uid: error})
+    note_reason(replica, uid, error)
+
+
+def note_reason(replica: Replica, uid: str, error: str) -> None:
+    """Remember why the hub did not take a write of this clone; what has been published since is forgotten."""
+    still = {item.uid: item.error for item in kept(replica)}
+    replica.note_json(_REASONS, {**still, uid: error})
 
 
 def kept(replica: Replica) -> list[KeptCommit]:
-    """Return the rejected changes of this clone."""
+    """What was refused and is kept in this clone."""
     reasons = replica.noted_json(_REASONS, _SHAPE) or {}
-    refs = replica.repo.refs(PREFIX)
-    return [KeptCommit(ref[len(PREFIX) :], commit, reasons.get(ref[len(PREFIX) :], "")) for ref, commit in refs.items()]
+    refs = {ref[len(PREFIX) :]: commit for ref, commit in replica.repo.refs(PREFIX).items()}
+    found = [KeptCommit(uid, commit, reasons.get(uid, "")) for uid, commit in refs.items()]
+    if reasons.keys() - refs.keys():
+        found += [KeptCommit(one.uid, one.commit, reasons[one.uid]) for one in queued(replica) if one.uid in reasons]
+    return found
+
+
+def may_keep(replica: Replica) -> bool:
+    """Whether anything can be kept, for who asks often: without a process."""
+    return bool(replica.noted_json(_REASONS, _SHAPE))
 
 
 def dismiss(replica: Replica, uid: str) -> bool:

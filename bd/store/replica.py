@@ -73,9 +73,10 @@ class Replica:
         self.flags = dict(flags or {})
         self.on_progress = on_progress
         self.on_wait = on_wait
-        self.on_note = on_note  # called with notes that must be shown even if the command ends with an error
-        self.on_state: Callable[[str], None] | None = None  # called with each state of a write, for `bd -v`
-        self.on_written: Callable[[], None] | None = None  # called after every write and every sync of this process
+        self.on_note = on_note  # told what has to be said also where the command itself ends with an error
+        self.on_state: Callable[[str], None] | None = None  # told each state of a write, for who follows it
+        self.on_written: Callable[[], None] | None = None  # told after every write of this process, and every sync
+        self.on_tried: Callable[[], None] | None = None  # told after every write and sync that was tried, however it ended
         self._cache: Cache | None = None
         self._memory: list[Cache] = []
         self._held: Lock | None = None

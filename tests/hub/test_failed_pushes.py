@@ -449,8 +449,11 @@ def test_a_hub_that_refuses_whatever_it_is_asked(status: int, clone: Clones, hub
     assert "refuses this clone" in alice.here("ready", "--agent", "coder").err
     assert len(alice.here("list", "--json").json) == 3
     alice.here("list", "--fetch", code=5)
+    kept = alice.here("sync", "--kept", "--json").json
+    assert [item["error"].partition(" by ")[0].partition(":")[0] for item in kept] == ["create", "comment", "update"]
     git(alice.path, "remote", "set-url", "origin", url)
     assert alice.here("sync", "--json").json["replayed"] == 3
+    assert alice.here("sync", "--kept", "--json").json == []
 
 
 @pytest.mark.parametrize("status", [429, 503])

@@ -704,3 +704,41 @@ def test_programs_links_and_submodules_of_a_hand_commit_stay_what_they_are(more:
     (alice.path / "run.sh").chmod(0o644)
     assert alice.here("sync", "--json").json["refused"] == []
     assert git(hub, "ls-tree", "main", "run.sh").startswith("100644")
+
+
+# --- what is kept for long ------------------------------------------------------------------
+
+
+def test_what_waits_for_more_than_an_hour_is_named_by_every_write(clone: Clones, hub: Path) -> None:
+    """And by `attention`: the note of the day it was kept has long scrolled away."""
+    alice = clone("alice")
+    seed(alice, "hub-a", "hub-b")
+    later = {"BD_TEST_CLOCK_OFFSET_S": "7300"}
+    with offline(alice):
+        first = alice.bd("create", "Kept", "--id", "hub-kept")
+        alice.bd("comment", "hub-a", "soon")
+        assert "writes have been" not in first.err
+        assert alice.bd("attention", "--json", "--no-fetch").json["unpublished"] == []
+        for words in ("comment hub-a later", "claim hub-b --agent coder", "sync"):
+            told = alice.bd(*words.split(), env=later, check=False)
+            assert "not published for 2h: create: hub-kept by Test Person, comment: hub-a by Test Person" in told.err, words
+        listed = alice.bd("attention", "--json", "--no-fetch", env=later).json["unpublished"]
+        assert [entry["subject"] for entry in listed] == ["create: hub-kept by Test Person", "comment: hub-a by Test Person"]
+        assert "Not published for more than an hour" in alice.bd("attention", "--no-fetch", env=later).out
+    told = alice.bd("comment", "hub-a", "now", env=later)
+    assert "not published for" not in told.err
+    assert alice.bd("attention", "--json", env=later).json["unpublished"] == []
+
+
+def test_what_was_refused_is_named_until_it_is_dismissed(clone: Clones, hub: Path) -> None:
+    alice = clone("alice")
+    seed(alice, "hub-a")
+    declining = hook(hub, "pre-receive", "echo no; exit 1")
+    uid = alice.bd("comment", "hub-a", "words", "--json", code=5).json["kept"]
+    declining.unlink()
+    later = {"BD_TEST_CLOCK_OFFSET_S": "7300"}
+    assert "refused by the hub" not in alice.bd("comment", "hub-a", "soon").err
+    told = alice.bd("comment", "hub-a", "later", env=later)
+    assert "1 write has been refused by the hub and kept here for 2h: comment: hub-a by Test Person" in told.err
+    alice.bd("sync", "--dismiss", uid)
+    assert "refused by the hub" not in alice.bd("comment", "hub-a", "again", env=later).err

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from bd.core import times
 from bd.core.errors import ServerRefused, TryAgain
+from bd.store import rejected
 from bd.store.contract import PUBLISHED, VIEW
 from bd.store.transaction.drafts import Chain
 from bd.store.transaction.finish import note_last
@@ -53,6 +54,7 @@ def keep_here(
     note_last(replica, change, commits[-1])
     note = f"kept in this clone: {error.message}"
     if isinstance(error, ServerRefused):
+        rejected.note_reason(replica, operation.uid, f"{change.subject}: {error.message}")
         hint = f"{error.hint}; what was written is kept in this clone, and `bd sync` publishes it then"
         raise ServerRefused(error.message, hint=hint, **error.data, written="local")
     if needs_to_be_told:
