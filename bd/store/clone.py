@@ -189,11 +189,16 @@ class Clone(Replica):
 
     def left_behind(self, before: datetime) -> tuple[list[QueuedWrite], list[QueuedWrite]]:
         """The writes that have waited here since before an instant: to be published, and refused."""
-        waiting = self.queued() if self.remote_name and self.repo.ref(VIEW) != self.published() else []
-        from bd.store import offline_queue, rejected  # noqa: PLC0415  hardly anything is refused
+        from bd.store import rejected  # noqa: PLC0415  readers need none of it
 
+        is_waiting, may_keep = self.remote_name and self.repo.ref(VIEW) != self.published(), rejected.may_keep(self)
+        if not is_waiting and not may_keep:
+            return [], []
+        from bd.store import offline_queue  # noqa: PLC0415  hardly anything waits
+
+        waiting = offline_queue.queued(self)
         known = {one.uid for one in waiting}
-        kept = rejected.kept(self) if rejected.may_keep(self) else []
+        kept = rejected.kept(self) if may_keep else []
         refused = [offline_queue.written(self, item.commit)._replace(uid=item.uid) for item in kept if item.uid not in known]
         old = [[one for one in found if times.instant_of(one.since) <= before] for found in (waiting, refused)]
         return old[0], old[1]

@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from bd.store.offline_queue import queued
-
 if TYPE_CHECKING:
     from bd.store.replica import Replica
 
@@ -44,6 +42,8 @@ def kept(replica: Replica) -> list[KeptCommit]:
     refs = {ref[len(PREFIX) :]: commit for ref, commit in replica.repo.refs(PREFIX).items()}
     found = [KeptCommit(uid, commit, reasons.get(uid, "")) for uid, commit in refs.items()]
     if reasons.keys() - refs.keys():
+        from bd.store.offline_queue import queued  # noqa: PLC0415  hardly any hub refuses a clone
+
         found += [KeptCommit(one.uid, one.commit, reasons[one.uid]) for one in queued(replica) if one.uid in reasons]
     return found
 
