@@ -25,8 +25,9 @@ if TYPE_CHECKING:
     from bd.core.runtime import Runtime
 
 
-# The argument that `pinned` adds to the given ones: the uids of the named beads, by id.
-_PINNED = {"uids"}
+# The arguments that a commit's form adds to the given ones: `uids` of the named beads, by id (written by `pinned`), and
+# `is_exact`, which a replay adds: all ids are whole ones.
+_PINNED = {"uids", "is_exact"}
 
 
 class Operation:

@@ -40,7 +40,7 @@ class Edit(Operation):
 
     verb: ClassVar[str] = "edit"
     takes: ClassVar[frozenset[str]] = frozenset(
-        {"edits", "files", "force", "ids", "modes", "new", "new_uid", "old", "path", "reason", "records", "text"}
+        {"edits", "files", "force", "ids", "modes", "new", "new_uid", "old", "path", "reason", "records", "targets", "text"}
     )
 
     def decide(self, snapshot: Snapshot, context: DecisionContext) -> Change:
@@ -214,7 +214,7 @@ class HandCommit(Operation):
 
     verb: ClassVar[str] = "edit"
     takes: ClassVar[frozenset[str]] = frozenset(
-        {"edits", "files", "force", "ids", "modes", "new", "new_uid", "old", "path", "reason", "records", "text"}
+        {"edits", "files", "force", "ids", "modes", "new", "new_uid", "old", "path", "reason", "records", "targets", "text"}
     )
 
     @property
