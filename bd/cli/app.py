@@ -33,10 +33,10 @@ if TYPE_CHECKING:
     from bd.worker.fleet_state import View
 
 
-# What this clone has kept for so long is named by every write, a few of it in words.
+# Every write names what this clone has kept for longer than this; some of it by its subject.
 LONG = timedelta(hours=1)
 NAMED = 3
-# What agents say there is not kept: of the past nobody has it.
+# What `--at` can't show: records in side refs are not kept.
 SIGNS = "signs of life beside the branch"
 
 
@@ -114,7 +114,7 @@ class App:
         self._export()
 
     def _tell_left_behind(self) -> None:
-        """Name what this clone has kept for so long that somebody should know: nobody else sees it."""
+        """Report writes that this clone has kept for a long time: nobody else can see them."""
         if self._has_told_left_behind:
             return
         self._has_told_left_behind = True
@@ -122,7 +122,7 @@ class App:
         try:
             waiting, refused = self.hub.left_behind(now - LONG)
         except (BdError, OSError):
-            return  # how the write itself went is what has to be told
+            return  # the outcome of the write matters more
         for found, what, how in (
             (waiting, "not published", "`bd sync` publishes what waits"),
             (refused, "refused by the hub and kept here", "`bd sync --kept` lists it"),

@@ -92,12 +92,12 @@ def _names(value: Any) -> list[str]:
 def _commit_prefix(value: Any) -> str:
     text = str(value)
     if not text.isprintable() or len(text) > _PREFIX_LIMIT:
-        raise BadInput(f"{text!r} can't begin a commit's subject", hint='one line, such as "chore(beads): "')
+        raise BadInput(f"{text!r} can't start a commit's subject", hint='one line, such as "chore(beads): "')
     return text
 
 
 def _commit_trailers(value: Any) -> list[str]:
-    """Lines `Key: value`; a text has one a line. Those that are bd's own are no setting."""
+    """Read lines `Key: value`, from a list or a text. Raises BadInput for other lines, and for bd's own trailers."""
     lines = [line.strip() for line in (value.splitlines() if isinstance(value, str) else map(str, value))]
     for line in filter(None, lines):
         key, colon, text = line.partition(": ")
@@ -126,15 +126,19 @@ KEYS: dict[str, Key] = {
     "archive_after": Key(30 * 86400.0, _seconds, "how long a closed bead stays among the others before it is archived"),
     "export_auto": Key(False, _truth, "whether writes keep .beads/issues.jsonl up to date, for viewers that read it"),
     "board_path": Key("", _text, "where board --publish writes the board in the hub; unset: BOARD.md"),
-    "commit_prefix": Key("", _commit_prefix, "what the subject of each commit begins with, where a server wants a pattern"),
-    "commit_trailers": Key([], _commit_trailers, "lines (`Key: value`) that each commit ends with, where a server wants them"),
-    "sign_off": Key(False, _truth, "whether each commit ends with a Signed-off-by line of its author; also git's format.signOff"),
+    "commit_prefix": Key("", _commit_prefix, "text that every commit subject starts with, for servers that require a pattern"),
+    "commit_trailers": Key(
+        [], _commit_trailers, "lines (`Key: value`) that every commit ends with, for servers that require them"
+    ),
+    "sign_off": Key(
+        False, _truth, "whether every commit ends with a Signed-off-by line of its author; also git's format.signOff"
+    ),
     "sign": Key(False, _truth, "whether this clone signs what it writes, with the key of who writes"),
     "require_signed": Key(False, _truth, "whether claims and changes of state count only when signed by an allowed key"),
     "fresh_time": Key(2.0, _seconds, "a write pushes before it looks at the hub when this clone looked so shortly ago"),
     "retry_time": Key(60.0, _seconds, "how long a write tries again before it gives up"),
     "lock_timeout": Key(60.0, _seconds, "how long a command waits for this clone's other writers"),
-    "git_timeout": Key(60.0, _seconds, "how long a git process may go without getting on"),
+    "git_timeout": Key(60.0, _seconds, "how long a git process may make no progress"),
 }
 # Settings that must be the same for everybody, such as the order of work: only the hub's own file counts.
 HUB_KEYS = ("require_signed", "heat_half_life", "priority_boost_per_minute", "starvation_limit")
@@ -142,11 +146,11 @@ HUB_KEYS = ("require_signed", "heat_half_life", "priority_boost_per_minute", "st
 PROCESS_KEYS = frozenset(
     "agent sign recover stop_when_cut_off export_auto board_path fresh_time retry_time lock_timeout git_timeout".split()
 )
-# What holds before the hub's file has been read: a clone remembers what that says of them.
+# Settings that are needed before the hub's file is read: the clone remembers the hub's last values.
 EARLY_KEYS = ("fresh_time", "lock_timeout", "git_timeout")
-# Whose name it is on a machine: the hub's file has no say.
+# Settings of one machine: the hub's file does not count.
 PERSONAL_KEYS = ("agent",)
-# Set per clone by init and clone; a hub's own file can't say where it is kept.
+# Set per clone by init and clone; the hub's own file can't say where it is kept.
 PLACE_KEYS = ("branch", "remote")
 
 
@@ -247,17 +251,17 @@ def merge(layers: Sequence[tuple[str, Mapping[str, Any]]]) -> Settings:
 
 
 def may_set(name: str, layer: str) -> bool:
-    """Whether a layer has a say in a setting."""
+    """Return whether a layer counts for a setting."""
     return name not in PERSONAL_KEYS if layer == "hub" else name not in HUB_KEYS
 
 
 def is_duration(name: str) -> bool:
-    """Whether a setting is a time, in seconds."""
+    """Return whether a setting is a duration in seconds."""
     return KEYS[name].read in (_seconds, _half_life)
 
 
 def early(config: Mapping[str, Any]) -> dict[str, Any]:
-    """What a hub's file says of `EARLY_KEYS`."""
+    """Return the values of `EARLY_KEYS` in a hub's file."""
     found = {name: _lookup(config, name) for name in EARLY_KEYS}
     return {name: value for name, value in found.items() if value is not None}
 

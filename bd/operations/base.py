@@ -142,9 +142,9 @@ class Operation:
         return {"verb": self.verb, "v": versions.operation(self.verb), "uid": self.uid, "by": self.by, "at": self.at}
 
     def pinned(self, change: Change, before: Snapshot) -> dict[str, Any]:
-        """The JSON form for the commit: arguments with exact ids, and the uids a replay finds them by.
+        """Return the JSON form for the commit: arguments with exact ids, and the uids by which a replay finds the beads.
 
-        Every bead that it names is named by its uid, too: whatever has its id by then is another one.
+        The form has the uid of every bead that it names: by then, another bead may have the id.
         """
         form = self.exact_form(change, before)
         if form.get("by_difference"):
@@ -155,16 +155,16 @@ class Operation:
             if bead is not None and bead.uid:
                 uids[bead_id] = bead.uid
         args = {key: value for key, value in form["args"].items() if key != "is_exact"}
-        if isinstance(args.get("uids"), dict):  # of an operation that was read back
+        if isinstance(args.get("uids"), dict):  # the operation was read back from a commit
             del args["uids"]
         return {**form, "args": {**args, **({"uids": uids} if uids else {})}}
 
     def named_in(self, args: Mapping[str, Any]) -> list[str]:
-        """The ids of the beads that the arguments of its form name."""
+        """Return the ids of the beads that the form's arguments name."""
         return named_by(args)
 
     def exact_form(self, change: Change, before: Snapshot) -> dict[str, Any]:
-        """The same without the uids."""
+        """Return the form without the uids."""
         args = dict(self.args)
         if "ids" in args:
             args["ids"] = list(change.touched)
@@ -207,7 +207,7 @@ class Operation:
     # --- for subclasses ---
 
     def find(self, typed: str, snapshot: Snapshot) -> Bead:
-        """The bead that was meant, whole: by uid where it is known (its id may have been minted anew), else by id."""
+        """Return the bead that was named, whole: by uid if known (its id may have changed), else by id."""
         known = self.known_by_uid(typed, snapshot)
         if known is not None:
             return known
@@ -219,7 +219,7 @@ class Operation:
         return found
 
     def known_by_uid(self, named: str, snapshot: Snapshot) -> Bead | None:
-        """The bead that was meant by an id, where its uid is known; None where it is not. Raises NoSuchBead where it is gone."""
+        """Return the bead with the uid that an id stands for; None if the uid is unknown. Raises NoSuchBead if the bead is gone."""
         uid = (self.args.get("uids") or {}).get(named)
         if not uid:
             return None
@@ -230,7 +230,7 @@ class Operation:
 
     @property
     def names(self) -> dict[str, Any]:
-        """What an operation that is a part of this one has to know of the beads that are named."""
+        """The arguments about named beads, for an operation that is a part of this one."""
         return {key: self.args[key] for key in ("uids", "is_exact") if key in self.args}
 
     def each(
@@ -284,7 +284,7 @@ def _copy(value: Any) -> Any:
 
 
 def following(key: str, value: Any, renamed: Mapping[str, str]) -> Any:
-    """An argument with the ids in it that were minted anew replaced: edges, parents, and what is named outright."""
+    """Replace ids that were minted again in an argument: edges, parents, and beads named directly."""
     if isinstance(value, dict):
         if key == "uids":
             return {renamed.get(inner, inner): uid for inner, uid in value.items()}
@@ -300,7 +300,7 @@ def following(key: str, value: Any, renamed: Mapping[str, str]) -> Any:
 
 
 def named_by(args: Mapping[str, Any]) -> list[str]:
-    """The ids of the beads that an operation's arguments name, and new beads in them: outright, as parents, edges and references."""
+    """Return the ids that an operation's arguments name: directly, or as parents, edges and references of new beads."""
     named = [*(args.get("ids") or [])]
     beads = args.get("beads")
     specs = [*(beads if isinstance(beads, list) else ()), *(args.get(key) for key in ("new", "set", "schedule"))]
@@ -313,7 +313,7 @@ def named_by(args: Mapping[str, Any]) -> list[str]:
 
 
 def referred_by(fields: Mapping[str, Any]) -> list[str]:
-    """The beads whose outputs a bead's `context_refs` name (`task:ID:output`)."""
+    """Return the ids in a bead's `context_refs` (`task:ID:output`)."""
     spec = fields.get("spec")
     refs = spec.get("context_refs") if isinstance(spec, dict) else None
     parts = [str(ref).split(":") for ref in refs] if isinstance(refs, list) else []

@@ -274,7 +274,7 @@ class Create(Operation):
         return {**link, "id": known.id} if known is not None else dict(link)
 
     def _references(self, spec: dict[str, Any], names: dict[str, str], snapshot: Snapshot) -> dict[str, str]:
-        """The ids of the beads that a spec's `context_refs` name: of this call, or known by their uid."""
+        """Return today's ids for the names in a spec's `context_refs`: beads of this call, or beads known by uid."""
         known = {one: self.known_by_uid(one, snapshot) for one in referred_by(spec) if one not in names}
         return {**names, **{one: bead.id for one, bead in known.items() if bead is not None}}
 

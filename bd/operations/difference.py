@@ -123,7 +123,7 @@ def _joined(edits: list[dict[str, Any]], into: Mapping[str | None, str | None], 
 
 
 def _with_targets(edits: list[dict[str, Any]], repo: GitRepo, commit: str) -> list[dict[str, Any]]:
-    """The edits with the uids of the beads that they newly name, as the commit has them; what the commit itself adds has none yet."""
+    """Add to each edit the uids of the beads that it newly names, as of the commit; not of beads that the commit adds."""
     added = {edit["id"] for edit in edits if edit["old"] is None}
     found = []
     for edit in edits:

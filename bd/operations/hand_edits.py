@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 class Edit(Operation):
     """Merge a hand edit, the difference between two versions of a bead: `ids` (one), `old`, `new` (fields or None).
 
-    `text` is the new version's file (bytes); it is kept as it was typed where nobody else changed the bead.
-    `path` is where a person put the file, if not where it was. `targets` are the beads that it newly names, with their uids.
+    `text` is the new version's file (bytes), kept as typed if nobody else changed the bead. `path` is where a person put the
+    file, if it moved. `targets` are the uids of the beads that it newly names, by id.
 
     Fields are merged one by one into the tip's bead: lists per element, maps per key, texts whole; two changes of one text are
     refused. Changes of status, owner, assignee, claim and attempts are judged as the operations they amount to, by an author
@@ -76,11 +76,11 @@ class Edit(Operation):
         return with_capacity(change, snapshot, tip.holders, context.now)
 
     def exact_form(self, change: Change, before: Snapshot) -> dict[str, Any]:
-        """A replay reads the commit's difference, where the person's text is too."""
+        """Return a form without arguments: a replay reads the commit's difference, which includes the person's text."""
         return _form(self)
 
     def _with_targets(self, new: dict[str, Any], snapshot: Snapshot) -> dict[str, Any]:
-        """The new version with the beads that it newly names by their ids of today. Raises NoSuchBead where one is gone."""
+        """Return the new version with today's ids of the beads that it newly names. Raises NoSuchBead if one is gone."""
         renamed: dict[str, str] = {}
         for named, uid in (self.args.get("targets") or {}).items():
             known = snapshot.by_uid(uid)

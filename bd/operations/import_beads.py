@@ -78,7 +78,7 @@ class Import(Operation):
         return any(record.get("claim") or record.get("claims") for record in self.args["beads"])
 
     def named_in(self, args: Mapping[str, Any]) -> list[str]:
-        """None: what a file names, it names by id."""
+        """Return nothing: an import file names beads by id alone."""
         return []
 
     def decide(self, snapshot: Snapshot, context: DecisionContext) -> Change:

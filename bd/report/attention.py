@@ -36,7 +36,7 @@ class Attention(NamedTuple):
         return sum(len(entries) for entries in self)
 
     def as_json(self) -> dict[str, Any]:
-        """The kinds, then how many there are of all; a kind that joined them later stands last."""
+        """Return the kinds and the total; a kind that was added later comes last."""
         shown = self._asdict()
         unpublished = shown.pop("unpublished")
         return {**shown, "total": self.total, "unpublished": unpublished}
@@ -45,7 +45,7 @@ class Attention(NamedTuple):
 def gather(
     snapshot: Snapshot, stalls: Iterable[Stall], refused: Iterable[KeptCommit], unpublished: Iterable[QueuedWrite], now: datetime
 ) -> Attention:
-    """Everything that needs a person: in the hub, in what a look at the fleet showed, and in what was refused or waits here."""
+    """Collect everything that needs a person: in the hub, in an observation of the fleet, and among rejected and unpublished changes."""
     live = sorted(snapshot.live(), key=lambda bead: (bead.priority, bead.id))
     return Attention(
         _oldest_first(_dead_letter(bead, now) for bead in dead_letters(snapshot) if not bead.get("reviewed")),

@@ -81,8 +81,8 @@ class Transition(NamedTuple):
 
 
 def of_hub(commit: Commit) -> Transition:
-    """A commit that touched no bead: the hub's settings, an agent, a merge."""
-    _, _, text = commit.subject.partition(f"{commit.verb}: ")  # a hub may begin each subject with words of its own
+    """Return the transition of a commit that touched no bead: settings, an agent, a merge."""
+    _, _, text = commit.subject.partition(f"{commit.verb}: ")  # `commit_prefix` may come first
     what = commit.verb or ("merged" if commit.is_merge else BY_HAND)
     return _made(what, commit)._replace(text=text if commit.verb and text else commit.subject)
 

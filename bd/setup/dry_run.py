@@ -81,7 +81,7 @@ def rehearse(
 
 
 def _reach(repo: GitRepo | None, url: str) -> None:
-    """Raise RemoteUnreachable or ServerRefused where a URL, which is no remote yet, does not answer as a repository."""
+    """Check that a URL that is not a remote yet is a reachable repository. Raises RemoteUnreachable and ServerRefused."""
     with tempfile.TemporaryDirectory() as folder:
         if repo is None:
             repo = GitRepo(folder, folder, None)

@@ -48,7 +48,8 @@ def make_hub(
 ) -> tuple[bool, Clone]:
     """Create a hub in a folder; return whether it is new, and the hub. Idempotent.
 
-    `own`: the folder was named, and gets a repository of its own where it is new or empty. Raises BadInput, ServerRefused, RemoteUnreachable (a hub that is to be shared is made on its remote or not at all).
+    `own`: the user named the folder; if it is new or empty, it gets its own repository. Raises BadInput, ServerRefused or
+    RemoteUnreachable (a shared hub must be created on its remote).
     """
     if remote is not None:
         check_url(remote)
@@ -64,7 +65,7 @@ def make_hub(
             return _made(open_clone(locate(folder)), prefix, domain)
         except BaseException as error:
             set_clone_setting(repo, "branch", before)
-            if added and isinstance(error, (TryAgain, ServerRefused)):  # the next try may name another remote
+            if added and isinstance(error, (TryAgain, ServerRefused)):  # no hub there; the next try may use another remote
                 remove_remote(repo)
             forget(repo)
             raise
@@ -72,9 +73,9 @@ def make_hub(
 
 @contextlib.contextmanager
 def _undone_if_new(folder: str) -> Iterator[None]:
-    """Take a repository away again that was made here, and its folder, where no hub came to be in it.
+    """Remove the repository and folders that were created here, if creating the hub fails.
 
-    It stays while the server has not said whether it took the hub: the next command there finds out.
+    They stay if the result of the push is unknown: the next command there finds out.
     """
     folder = os.path.abspath(folder)
     dot_git = os.path.join(folder, ".git")
@@ -87,7 +88,7 @@ def _undone_if_new(folder: str) -> Iterator[None]:
     except BaseException as error:
         if not was_repository and os.path.isdir(dot_git) and getattr(error, "data", {}).get("written") != "unknown":
             shutil.rmtree(dot_git, ignore_errors=True)
-        with contextlib.suppress(OSError):  # something else is in there by now
+        with contextlib.suppress(OSError):  # the folder is not empty
             for made in missing[:-1]:
                 os.rmdir(made)
         raise
@@ -147,7 +148,7 @@ def _published(hub: Clone, prefix: str, domain: str | None) -> bool:
         raise RemoteUnreachable("the remote can't be reached", hint="a hub is made on its remote; try again when it answers")
     write_client_folder(hub)
     if hub.remote_name:
-        with contextlib.suppress(TryAgain, ServerRefused):  # whoever needs to know asks again
+        with contextlib.suppress(TryAgain, ServerRefused):  # probed again when the result is needed
             hub.sides.probe(hub.runtime.now())
     return made
 

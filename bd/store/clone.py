@@ -80,7 +80,7 @@ class Clone(Replica):
     # --- writing ---
 
     def publish(self, operation: Operation) -> Outcome:
-        """Carry an operation out. Raises its refusal, TryAgain (with `written`), ServerRefused, Damaged."""
+        """Carry out an operation. Raises its refusal, TryAgain (with `written`), ServerRefused, Damaged."""
         try:
             outcome = self.writing().run(operation)
         finally:
@@ -182,13 +182,13 @@ class Clone(Replica):
         return rejected.kept(self)
 
     def queued(self) -> list[QueuedWrite]:
-        """What waits here to be published, oldest first."""
+        """Return the unpublished writes of this clone, oldest first."""
         from bd.store import offline_queue  # noqa: PLC0415  hardly anything waits
 
         return offline_queue.queued(self)
 
     def left_behind(self, before: datetime) -> tuple[list[QueuedWrite], list[QueuedWrite]]:
-        """The writes that have waited here since before an instant: to be published, and refused."""
+        """Return the writes that this clone has kept since before an instant: unpublished ones, and refused ones."""
         from bd.store import rejected  # noqa: PLC0415  readers need none of it
 
         is_waiting, may_keep = self.remote_name and self.repo.ref(VIEW) != self.published(), rejected.may_keep(self)

@@ -48,7 +48,7 @@ class Place(NamedTuple):
     user_mail: str
     clone_layer: Mapping[str, Any]
     user_layer: Mapping[str, Any]
-    # What git's own configuration says of bd's settings.
+    # Settings of bd that come from git's configuration.
     git_layer: Mapping[str, Any] = {}
 
     @property

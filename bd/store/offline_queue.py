@@ -1,4 +1,4 @@
-"""What waits in this clone to be published: writes that were made while the hub was away, or refused this clone."""
+"""The offline queue: writes of this clone that are not published, because the hub was away or refused this clone."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class QueuedWrite(NamedTuple):
-    """A write of this clone that the hub does not have yet: its uid and commit, the commit's subject, and since when it waits."""
+    """An unpublished write: its uid and commit, the commit's subject, and when it was made."""
 
     uid: str
     commit: str
@@ -22,7 +22,7 @@ class QueuedWrite(NamedTuple):
 
 
 def queued(replica: Replica) -> list[QueuedWrite]:
-    """What waits, oldest first. Without a remote nothing does."""
+    """Return the unpublished writes, oldest first; none without a remote."""
     view, published = replica.repo.ref(VIEW), replica.published()
     if not replica.remote_name or view is None or view == published:
         return []
@@ -30,7 +30,7 @@ def queued(replica: Replica) -> list[QueuedWrite]:
 
 
 def written(replica: Replica, commit: str) -> QueuedWrite:
-    """A commit of this clone as the write that it holds."""
+    """Return the write that a commit of this clone holds."""
     headers, text = commit_message.split_commit(replica.repo.objects.read(commit) or b"")
     uid = (commit_message.parse(text).get("Bd-Uid") or [commit])[-1]
     return QueuedWrite(uid, commit, text.partition("\n")[0], time_of_seconds(commit_message.signed_by(headers)[1]))

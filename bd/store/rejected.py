@@ -1,7 +1,6 @@
-"""Refused commits, kept under `refs/bd/kept/<uid>` until they are dismissed, so that no work is lost.
+"""Rejected changes: commits that the hub refused, kept under `refs/bd/kept/<uid>` until dismissed, so that no work is lost.
 
-What a hub refused that refuses this clone as a whole waits in the queue of what is not published yet (offline_queue.py); its
-reason is kept here, too.
+If the hub refuses this clone as a whole, its writes stay in the offline queue (offline_queue.py); the reason is kept here.
 """
 
 from __future__ import annotations
@@ -31,13 +30,13 @@ def keep(replica: Replica, uid: str, commit: str, error: str) -> None:
 
 
 def note_reason(replica: Replica, uid: str, error: str) -> None:
-    """Remember why the hub did not take a write of this clone; what has been published since is forgotten."""
+    """Record why the hub refused a write of this clone, and forget the reasons of writes that were published since."""
     still = {item.uid: item.error for item in kept(replica)}
     replica.note_json(_REASONS, {**still, uid: error})
 
 
 def kept(replica: Replica) -> list[KeptCommit]:
-    """What was refused and is kept in this clone."""
+    """Return the rejected changes of this clone."""
     reasons = replica.noted_json(_REASONS, _SHAPE) or {}
     refs = {ref[len(PREFIX) :]: commit for ref, commit in replica.repo.refs(PREFIX).items()}
     found = [KeptCommit(uid, commit, reasons.get(uid, "")) for uid, commit in refs.items()]
@@ -49,7 +48,7 @@ def kept(replica: Replica) -> list[KeptCommit]:
 
 
 def may_keep(replica: Replica) -> bool:
-    """Whether anything can be kept, for who asks often: without a process."""
+    """Return whether there may be rejected changes, without starting a process."""
     return bool(replica.noted_json(_REASONS, _SHAPE))
 
 

@@ -73,10 +73,10 @@ class Replica:
         self.flags = dict(flags or {})
         self.on_progress = on_progress
         self.on_wait = on_wait
-        self.on_note = on_note  # told what has to be said also where the command itself ends with an error
-        self.on_state: Callable[[str], None] | None = None  # told each state of a write, for who follows it
-        self.on_written: Callable[[], None] | None = None  # told after every write of this process, and every sync
-        self.on_tried: Callable[[], None] | None = None  # told after every write and sync that was tried, however it ended
+        self.on_note = on_note  # called with notes that must be shown even if the command ends with an error
+        self.on_state: Callable[[str], None] | None = None  # called with each state of a write, for `bd -v`
+        self.on_written: Callable[[], None] | None = None  # called after every write and every sync of this process
+        self.on_tried: Callable[[], None] | None = None  # called after every attempt to write or sync
         self._cache: Cache | None = None
         self._memory: list[Cache] = []
         self._held: Lock | None = None
@@ -301,9 +301,9 @@ class Replica:
             self.on_progress(done, of, "reading beads")
 
     def settings(self, snapshot: CachedSnapshot | None = None) -> Settings:
-        """The settings as they hold on a snapshot of this clone.
+        """Return the settings in force on a snapshot of this clone.
 
-        Without one, before anything is read: what the hub says of its `EARLY_KEYS` is what it said last.
+        Without one, before anything is read, `EARLY_KEYS` have the hub's last known values.
         """
         config = snapshot.config() if snapshot is not None else self._early_settings()
         layers = [

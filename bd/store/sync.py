@@ -65,7 +65,7 @@ def sync(replica: Replica, writing: Writing, by: str) -> tuple[Outcome, Edits]:
     """
     settings = replica.settings(replica.snapshot())
     author = git_author(by, settings, replica.place.user_name, replica.place.user_mail)
-    replica.begin_write()  # or another sync could bring the branch along between the look at the files and the commit of them
+    replica.begin_write()  # else another sync could move the branch between reading the files and committing them
     try:
         recovery.settle_files(replica)
         edits = edited(replica)
@@ -86,7 +86,7 @@ def _left_out(requested: list[str]) -> list[str]:
 
 
 def _staged(replica: Replica, edits: Edits, parent: str | None, by: str, author: str, prefix: str) -> str:
-    """A commit of the edited files on top of the local branch, and the index saying the same. The branch stays."""
+    """Commit the edited files on top of the local branch, and put them into the index. The branch does not move."""
     names = [os.path.basename(path).removesuffix(".yaml") for path in edits.files]
     what = " ".join(names) if len(names) <= 3 else f"{len(names)} files"
     message = f"{prefix}edit: {what} by {by.split(':', 1)[-1]}\n"

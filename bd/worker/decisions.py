@@ -60,7 +60,7 @@ class Standing(Value):
         return self.replace(nothing=why, tip=tip, next_look_s=next_look_s)
 
     def failed_to_look(self, why: BdError, now_s: float) -> Standing:
-        """What passes was in the way; a server may have said for how long."""
+        """A transient error prevented the look; a busy server says how long to wait."""
         return self.replace(nothing=why, next_look_s=now_s + max(AGAIN_S, why.data.get("retry_after_s") or 0))
 
     def woken(self) -> Standing:
@@ -129,12 +129,12 @@ def pause_before_try_s(tried: int, standing: Standing, error: BdError) -> float 
 
 
 def _is_published_later(error: BdError) -> bool:
-    """Whether the write is in the clone's queue: its next command that reaches the hub publishes it."""
+    """Return whether the write is in the offline queue: a later command publishes it."""
     return error.data.get("written") == "local" and "kept" not in error.data
 
 
 def after_error(error: BdError, outcome: Outcome) -> tuple[str, str] | Outcome:
-    """What is told of an outcome that could not be written, or the failure that is written in its place."""
+    """Return what is reported if an outcome could not be written, or the failure that is written instead."""
     if _is_published_later(error):
         return outcome.what, f"{outcome.text or 'Done'} ({error})"
     if isinstance(error, TryAgain):

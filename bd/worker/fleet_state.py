@@ -63,7 +63,7 @@ def look_if_possible(hub: Clone, *, fetch: bool = True) -> tuple[View, str]:
 def look(hub: Clone, *, fetch: bool = True) -> View:
     """Fetch heartbeats and the hub. Without `fetch`: use what this clone last knew.
 
-    Raises RemoteUnreachable and ServerRefused; then nothing was seen, and nothing is held against anybody.
+    Raises RemoteUnreachable and ServerRefused; then nothing was observed, and no silence is counted.
     """
     beats = hub.listen() if fetch else {}
     if fetch:

@@ -369,7 +369,7 @@ class Worker:
                 self._tell(f"{error}; trying again")
                 self._runtime.sleep(pause_s)
                 continue
-            if tried:  # what was set aside when the server refused it has arrived after all
+            if tried:  # the first refusal kept it; now it is published
                 hub.dismiss(operation.uid)
             return written
         raise AssertionError("unreachable")

@@ -55,13 +55,13 @@ def _check(name: str, value: str) -> None:
 
 
 def _agent(app: App) -> tuple[str, str]:
-    """The agent that the next command acts as, and the layer that names it: `bd whoami` says more."""
+    """Return the agent that the next command acts as, and the layer that names it. `bd whoami` shows more."""
     who = app.identity
     return (who.agent, _LAYERS[who.source]) if who.agent and who.source in _LAYERS else ("", "default")
 
 
 def _place_source(app: App, name: str) -> str:
-    """The layer that says where the hub is kept; the clone's, where it was found."""
+    """Return the layer that says where the hub is kept; the clone's if bd found it."""
     if os.environ.get(f"BD_{name.upper()}"):
         return "environment"
     place = app.hub.place
@@ -178,7 +178,7 @@ def unset(app: App, key: str) -> None:
 
 
 def _shown(name: str, value: Any) -> Any:
-    """A setting as a person would type it: durations with their unit."""
+    """Return a setting as a person would type it: durations with their unit."""
     return duration_text(value) if name in KEYS and is_duration(name) and float(value).is_integer() else value
 
 

@@ -33,9 +33,9 @@ def compose(
     prefix: str = "",
     trailers: Iterable[str] = (),
 ) -> str:
-    """The message of a commit that holds one operation; `original` is what a person had written, `more` further trailers.
+    """Compose the message of a commit with one operation. `original` is a person's own message, `more` are further trailers.
 
-    `prefix` and `trailers` are what the server wants to see in each message.
+    `prefix` and `trailers` are those that the hub's settings add.
     """
     text = json.dumps(form, separators=(",", ":"))
     if len(text) > _FORM_LIMIT:

@@ -106,7 +106,10 @@ def take_default_branch(repo: GitRepo) -> None:
 
 
 def clone_repo(url: str, folder: str, on_progress: Callable[[int, int, str], None] | None) -> GitRepo:
-    """Clone a hub with progress; its files are left to sparse.py. Raises RemoteUnreachable, ServerRefused, NotFound, BadInput, NoHub."""
+    """Clone a hub, with progress, without checking out files (see worktree/sparse.py).
+
+    Raises RemoteUnreachable, ServerRefused, NotFound, BadInput, NoHub.
+    """
     _need_git()
     import git
 
@@ -134,7 +137,7 @@ def _cannot_clone(url: str, words: str) -> BdError:
 
 
 def unreachable(url: str, words: str) -> BdError:
-    """The error for a URL that git could not talk to: ServerRefused (scope hub), or RemoteUnreachable."""
+    """Return the error for a URL that git could not reach: ServerRefused (scope hub) or RemoteUnreachable."""
     where = url if ":" in url.partition("/")[0] else os.path.abspath(url)
     return server_words.unreachable(server_words.without_password(url), where, words)
 

@@ -93,8 +93,8 @@ class Fetching:
     def finish(self) -> Fetched:
         """Finish the fetch. Return the remote's tip, now in the published ref, and the requests.
 
-        Raises RemoteUnreachable, ServerRefused where the hub refuses this clone, and HubRewritten when the tip does not descend from what was
-        published before, or when a branch that was there is gone.
+        The tip is None if there is no such branch yet. Raises RemoteUnreachable, ServerRefused if the hub refuses this clone, and
+        HubRewritten if the tip does not descend from what was published before, or if a branch that existed is gone.
         """
         before = self._repo.ref(PUBLISHED)
         words = self._fetch_once()

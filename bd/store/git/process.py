@@ -1,10 +1,8 @@
 """One process with piped streams: started, fed, read to its end, waited for, killed on time-out.
 
-On POSIX it is posix_spawn(3) and poll(2), called directly: importing subprocess takes longer than
-most git commands. Elsewhere it is subprocess. Belongs here: running a program. Does not belong
-here: which program, and what its exit status means (repository.py). Time-outs are of the machine's own
-clock: what a program takes is real, whatever bd takes for now. They bound its silence, not its work: a large transfer over a
-slow line goes on as long as it gets on.
+On POSIX this calls posix_spawn(3) and poll(2) directly: importing subprocess takes longer than most git commands. Elsewhere it
+uses subprocess. repository.py decides what to run, and what an exit status means. Time-outs use the machine's own clock, not the
+Runtime's: the program runs in real time. They bound its silence, not its work: a large transfer takes as long as it takes.
 """
 
 from __future__ import annotations
@@ -88,8 +86,8 @@ class Process:
     ) -> tuple[bytes, bytes]:
         """Feed the program, and wait for its end. Return its output and error text.
 
-        Raises TimeoutError where it neither reads nor says anything for so long, and BufferError for more output than
-        `at_most` bytes; both leave it running.
+        Raises TimeoutError if it neither reads nor writes for `timeout_s`, and BufferError for more than `at_most` bytes of output;
+        both leave it running.
         """
         deadline = _from_now(timeout_s)
         poller = select.poll()
@@ -209,7 +207,7 @@ def _written(descriptor: int, data: memoryview) -> int:
 
 
 class _Portable(Process):
-    """The same by subprocess, whose time-outs are for the whole."""
+    """The same on top of subprocess; its time-outs bound the whole run."""
 
     def __init__(self, argv: list[str], env: Mapping[str, str], *, stdin: bool) -> None:
         from subprocess import DEVNULL, PIPE, Popen  # noqa: PLC0415  only where posix_spawn is missing

@@ -26,7 +26,7 @@ _NOT_ATOMIC = "does not support --atomic push"
 
 
 def unreachable(repo: GitRepo, remote: str, words: str) -> BdError:
-    """The error for a remote that git could not talk to, by all that it said: ServerRefused (scope hub), or RemoteUnreachable."""
+    """Return the error for a remote that git could not reach: ServerRefused (scope hub) or RemoteUnreachable."""
     from bd.store.git import server_words  # noqa: PLC0415  most remotes can be talked to
 
     code, out, _ = repo.run("remote", "get-url", "--", remote, check=False)
@@ -71,7 +71,7 @@ def push(
 
 
 def list_remote(repo: GitRepo, remote: str, *patterns: str) -> dict[str, str]:
-    """The remote's refs. Raises RemoteUnreachable and ServerRefused."""
+    """Return the remote's refs. Raises RemoteUnreachable and ServerRefused."""
     try:
         _, out, _ = repo.run("ls-remote", "--quiet", "--end-of-options", remote, *patterns)
     except GitTimeout as error:

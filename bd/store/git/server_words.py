@@ -1,4 +1,4 @@
-"""The words of git, ssh and servers when they don't do what they were asked: what they mean, and what a person does about it.
+"""The error messages of git, ssh and servers: what they mean, and what a person can do about it.
 
 Belongs here: reading words. Does not belong here: what a write does next (transaction/verdict.py).
 """
@@ -14,29 +14,29 @@ from bd.core.errors import RemoteUnreachable, ServerRefused
 if TYPE_CHECKING:
     from bd.core.errors import BdError
 
-# The hub refuses this clone, whatever it is asked; it asks to be left alone for a while; it can't do this at the moment; or
-# none of these: it refuses what it was asked, or nobody knows.
+# The hub refuses every request of this clone; it is busy; it can't do this at the moment; or none of these: it refuses this
+# request, or the message is unknown.
 CLOSED, BUSY, PASSING, OTHER = "closed", "busy", "passing", ""
 
 # Git hides the Retry-After of a server.
 RETRY_AFTER_S = 60
 
-_RENEW = "the server does not accept this password, token or key: renew it where git finds it (`git credential`, an ssh key)"
-_CERTIFICATE = "git does not trust the server: `git config http.sslCAInfo FILE` names its certificate"
+_RENEW = "the server does not accept this password, token or key: renew it where git looks for it (credential helper, ssh key)"
+_CERTIFICATE = "git does not trust the server's certificate: `git config http.sslCAInfo FILE` names the one to trust"
 _HOST_KEY = "ssh does not know this server: check its key, and add it to ~/.ssh/known_hosts"
 _NO_REPOSITORY = "check the URL (`git remote -v`), and that the repository was shared with you"
 _NO_RIGHT = "ask the hub's owner for the right to read and push"
-_INCOMPATIBLE = "this git and the server's repository don't go together; the server's words say why"
+_INCOMPATIBLE = "this git and the server's repository are not compatible; the message says why"
 
 
 class Meaning(NamedTuple):
-    """What words mean, and what a person can do; no hint where the words say it best."""
+    """The meaning of a message, and a hint; empty if the message says enough."""
 
     kind: str
     hint: str = ""
 
 
-# The first row with a sign in the words counts. In lower case.
+# The first row that has a sign of the message counts. Signs are lower case.
 _SIGNS: tuple[tuple[str, str, tuple[str, ...]], ...] = (
     (CLOSED, "another user owns it: `git config --global --add safe.directory FOLDER` trusts it", ("dubious ownership",)),
     (BUSY, "", ("too many requests", "rate limit", "in maintenance", "maintenance mode", "under maintenance", "try again later")),
@@ -123,10 +123,10 @@ _SIGNS: tuple[tuple[str, str, tuple[str, ...]], ...] = (
         ),
     ),
 )
-# What stands in the way on this machine, where something was to be fetched.
+# Signs of a fault of this machine, in the messages of a fetch.
 _OWN_SIGNS = ("couldn't write '", "for adding an object", "unable to create temporary", "no space left", "refs/bd/")
 _OWN_HINT = "git can't write into this clone: check its disk and the rights of its .git folder, then try again"
-# What a server says of a push that it may take in a moment: of locks, of names that moved, of its machine.
+# Signs that a push may succeed in a moment: locks, refs that moved, the server's machine.
 _PASSING_SIGNS = (
     "lock ref",
     ".lock'",
@@ -153,7 +153,7 @@ _PASSING_SIGNS = (
     "internal server error",
     "timed out",
 )
-# What says that a server will not take a push, whatever else it says of it: hooks, protected branches, quotas.
+# Signs that a server refuses a push for good: hooks, protected branches, quotas.
 _POLICY_SIGNS = (
     "hook declined",
     "aborted by hook",
@@ -169,7 +169,7 @@ _POLICY_SIGNS = (
 )
 _PROTECTED = ("protected branch",)
 _CUT_OFF_SIGNS = ("hung up", "unexpected disconnect", "rpc failed", "sideband", "broken pipe", "reset by peer", "early eof")
-# What git says after the reason, whatever that was, and what it says of its progress.
+# Lines that git prints around the reason, whatever it is.
 _FRAMING = (
     "error: failed to push some refs",
     "hint:",
@@ -190,7 +190,7 @@ _PASSWORD = re.compile(r"(?<=://)([^/@:\s]+):[^/@\s]*@")
 
 
 def meaning(words: str) -> Meaning:
-    """What words say of a server that was asked for anything at all."""
+    """Return the meaning of a message, whatever the server was asked for."""
     told = words.lower()
     for kind, hint, signs in _SIGNS:
         if any(sign in told for sign in signs):
@@ -199,14 +199,14 @@ def meaning(words: str) -> Meaning:
 
 
 def says_no_repository(words: str) -> bool:
-    """Whether there is no repository at the URL, or none that one may know of."""
+    """Return whether the message says that there is no repository at the URL, or none that this user may see."""
     return meaning(words).hint == _NO_REPOSITORY
 
 
 def of_push(words: str) -> Meaning:
-    """What they say of a push that a server, which could be reached just now, has answered with words alone or a rejection.
+    """Return the meaning of a message about a push, to a server that was reachable a moment ago.
 
-    What is not known is taken as meant: a server that has given a reason will give it again.
+    An unknown reason is final: a server that gives a reason will give it again.
     """
     told = words.lower()
     known = meaning(words)
@@ -222,7 +222,7 @@ def of_push(words: str) -> Meaning:
 
 
 def says_why(words: str) -> bool:
-    """Whether a push that ended without a word on the branch says why: else its connection was cut, and it may still land."""
+    """Return whether a push without an answer for the branch gives a reason. If not, the connection was cut, and it may still land."""
     if any(sign in words.lower() for sign in _POLICY_SIGNS):
         return True
     for line in words.splitlines():
@@ -236,7 +236,7 @@ def says_why(words: str) -> bool:
 
 
 def _of_status(status: int) -> Meaning:
-    """What an HTTP status means."""
+    """Return the meaning of an HTTP status."""
     if status in (429, 502, 503, 504):
         return Meaning(BUSY)
     if status in (401, 407):
@@ -247,13 +247,13 @@ def _of_status(status: int) -> Meaning:
 
 
 def _http_status(told: str) -> int:
-    """The status of a failure that git or its HTTP library names; 0 for none."""
+    """Return the HTTP status in a message; 0 for none."""
     found = _STATUS.search(told)
     return int(found[1]) if found else 0
 
 
 def reason(words: str) -> str:
-    """All that somebody said, on one line and without git's framing; passwords in URLs are left out."""
+    """Join the lines of a message that say something, without git's framing and without passwords in URLs."""
     lines = [line.strip() for line in words.replace("\r", "\n").splitlines()]
     lines = [line for line in lines if not _PROGRESS.match(line)]
     told = [line for line in lines if not line.lower().startswith(_FRAMING)]
@@ -262,12 +262,12 @@ def reason(words: str) -> str:
 
 
 def without_password(text: str) -> str:
-    """The text with its URLs as they may be shown."""
+    """Return a text without the passwords of its URLs, for display."""
     return _PASSWORD.sub(r"\1@", text)
 
 
 def unreachable(named: str, url: str, words: str) -> BdError:
-    """The error for a server that git could not talk to: it refuses whoever asks like this, or is away for now.
+    """Return the error for a server that git could not reach: it refuses this clone, or is away.
 
     `url` is absolute where it is a path.
     """
@@ -284,7 +284,7 @@ def unreachable(named: str, url: str, words: str) -> BdError:
 
 
 def is_not_mounted(url: str) -> bool:
-    """Whether a URL is a folder of this machine that is not there, or empty: its disk may come back."""
+    """Return whether a URL is a missing or empty folder of this machine: its disk may not be mounted."""
     folder = url.removeprefix("file://")
     if not os.path.isabs(folder):
         return False
@@ -292,11 +292,11 @@ def is_not_mounted(url: str) -> bool:
 
 
 def closed(message: str, hint: str) -> ServerRefused:
-    """The error for a hub that refuses this clone, whatever it is asked."""
+    """Return the error for a hub that refuses every request of this clone."""
     return ServerRefused(message, hint=hint, scope="hub")
 
 
 def busy(message: str) -> RemoteUnreachable:
-    """The error for a server that asks to be left alone for a while."""
-    hint = f"the server is busy or in maintenance: the same again, in {RETRY_AFTER_S} s or later"
+    """Return the error for a server that is busy."""
+    hint = f"the server is busy or in maintenance: try again in {RETRY_AFTER_S} s"
     return RemoteUnreachable(message, hint=hint, retry_after_s=RETRY_AFTER_S)

@@ -190,7 +190,7 @@ def take_back(replica: Replica, entry: JournalEntry, members: Sequence[Member]) 
     groups = [members] if replica.sides.usable() else [[member] for member in members]
     gone: set[str] = set()
     for group in groups:
-        with suppress(RemoteUnreachable, ServerRefused):  # nobody can say
+        with suppress(RemoteUnreachable, ServerRefused):  # the result is unknown
             if replica.sides.move([removal for member in group if (removal := member.removal)]):
                 gone |= {member.uid for member in group}
     if gone:

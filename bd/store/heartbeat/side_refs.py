@@ -207,7 +207,7 @@ class SideRefs:
     def move(self, sides: Sequence[SideRef]) -> bool:
         """Move side refs alone, all or none. False if one is not where it was expected.
 
-        Raises ServerRefused where the hub refuses this clone, and RemoteUnreachable where the server said anything else.
+        Raises ServerRefused if the hub refuses this clone, and RemoteUnreachable for any other answer or none.
         """
         lines, words = self._push(sides)
         if lines and all(line.landed for line in lines.values()):
@@ -218,7 +218,7 @@ class SideRefs:
 
         told = f"the remote {self._remote.name} did not take the sign of life: {server_words.reason(words)}"
         found = server_words.meaning(words)
-        if not lines and found.kind == server_words.CLOSED:  # else it may refuse such refs alone
+        if not lines and found.kind == server_words.CLOSED:  # else it may only refuse side refs
             raise server_words.closed(told, found.hint)
         raise server_words.busy(told) if found.kind == server_words.BUSY else RemoteUnreachable(told)
 

@@ -227,7 +227,7 @@ class Transaction:
         replica = self._replica
         gone = requests.abandoned(replica, requests.read(replica, replica.requests), replica.runtime.now())
         for side in {**{request.uid: request.removal for request in gone}, **left}.values():
-            with suppress(RemoteUnreachable, ServerRefused):  # the server takes no such refs at all now: another time
+            with suppress(RemoteUnreachable, ServerRefused):  # the server takes no side refs now; another write will try
                 replica.sides.move([side])
 
     def _ask(self, effect: effects.Ask) -> Event:

@@ -130,7 +130,7 @@ class Confirm(Value):
 
 
 class SetAside(Value):
-    """Keep an operation that the server refuses for good in this clone, for it may hold somebody's text: as `commit`, which is not published."""
+    """Keep an operation that the server refuses for good, as its unpublished `commit`: it may hold somebody's text."""
 
     operation: Operation
     commit: str
@@ -172,7 +172,7 @@ class Follow(Value):
 
 
 class Keep(Value):
-    """Keep the caller's operation in this clone while the remote is away, or refuses this clone; None where there is none."""
+    """Keep the caller's operation in this clone while the remote is unreachable or refuses this clone. `own` is None if there is none."""
 
     own: Member | None
     error: RemoteUnreachable | ServerRefused
@@ -189,7 +189,10 @@ class Refused(Value):
 
 
 class Unreachable(Value):
-    """The remote can't be reached, or refuses this clone. `in_doubt`: something of this write may still come to the hub, or of the dead of this clone."""
+    """The remote can't be reached, or refuses this clone.
+
+    `in_doubt`: something of this write, or of a dead process of this clone, may still reach the hub.
+    """
 
     error: RemoteUnreachable | ServerRefused
     in_doubt: bool
@@ -284,7 +287,7 @@ class Learned(Value):
 
 
 class Aside(Value):
-    """The refusal as it is told: it says whether the operation was kept."""
+    """The refusal to report: it says whether the operation was kept."""
 
     error: ServerRefused
 

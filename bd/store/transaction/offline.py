@@ -32,7 +32,7 @@ def keep_here(
 ) -> Outcome:
     """Keep an operation on this clone's view.
 
-    Raises `error` for claims; and, kept all the same, TryAgain for what names a token, and ServerRefused where the hub refuses
+    Raises `error` for claims. With the operation kept, raises TryAgain if it names a token, and ServerRefused if the hub refuses
     this clone.
     """
     if operation is None or operation.needs_remote:

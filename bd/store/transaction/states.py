@@ -345,7 +345,7 @@ class Pushed(Value):
 
 
 class Declined(Value):
-    """The server refuses an operation of this clone for good. It is kept, and the others go on without it."""
+    """The server refuses an operation for good: it is kept in this clone, and the others go on without it."""
 
     work: Work
     attempt: Attempt
@@ -381,7 +381,7 @@ class Withdrawing(Value):
 
 
 class Offline(Value):
-    """The remote is away, or refuses this clone, and nothing is on its way."""
+    """The remote is unreachable or refuses this clone, and nothing is under way."""
 
     work: Work
     error: RemoteUnreachable | ServerRefused

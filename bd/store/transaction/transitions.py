@@ -114,7 +114,7 @@ def _fetching(state: Fetching, event: Trusted | Fetched | Unreachable, now_s: fl
 
 
 def _away(work: Work, error: RemoteUnreachable | ServerRefused, *, in_doubt: bool) -> State:
-    """The server is asked for nothing more now."""
+    """Stop talking to the server for now."""
     if work.own and work.own.is_settled:
         return Following(work, work.landed, None)
     return Failed(work, give_up.doubt()) if in_doubt else Offline(work, error)
@@ -302,7 +302,7 @@ def _unconfirmed(state: Unconfirmed, event: Fetched | Unreachable, now_s: float)
     found = verdict.seen(state.answer, f"refs/heads/{work.facts.branch}", attempt.commit, attempt.base, event.tip, event.holds)
     if found.kind in ("landed", "lost"):  # the branch has moved on, so no earlier push can land any more
         work = work.replace(base=event.tip, unanswered=())
-    elif found.kind != "unknown":  # the server has answered, and did not take it
+    elif found.kind != "unknown":  # the server has answered, and did not accept it
         work = _without_unanswered(work, attempt.commit)
     has_sides = bool(attempt.sides) and work.mode < PLAIN
     if has_sides and found.kind in ("stuck", "refused"):
@@ -322,7 +322,7 @@ def _pushed(state: Pushed, event: Learned, now_s: float) -> State:
         return _landed(state, now_s)
     if found.kind == "busy":
         return _away(work, verdict.asked_to_wait(found.words), in_doubt=_in_doubt(work))
-    if state.exactly and found.kind == "lost" and found.is_looked:  # the tip was old, which is no race yet
+    if state.exactly and found.kind == "lost" and found.is_looked:  # the base was out of date: not a lost race yet
         return Fetching(work, PUBLISHED)
     if found.kind == "unsided":
         return _without_side_refs(work.replace(stuck=0), now_s)
@@ -344,7 +344,7 @@ def _declined(state: Pushed, now_s: float) -> State:
     operation, error = attempt.step.operation, verdict.refused_by_server(state.verdict.words)
     if not work.unanswered and any(operation.uid == member.uid for member in work.open):
         return Declined(work, attempt, operation, error)
-    return _without(work, operation.uid, error)  # it waits in this clone already, or its next command finds out
+    return _without(work, operation.uid, error)  # unpublished anyway, or still in doubt
 
 
 def _set_aside(state: Declined, event: Aside, now_s: float) -> State:
@@ -355,7 +355,7 @@ def _set_aside(state: Declined, event: Aside, now_s: float) -> State:
 
 
 def _without(work: Work, uid: str, error: ServerRefused) -> State:
-    """The rest goes on without an operation that the server has declined."""
+    """Go on without an operation that the server has declined."""
     return Fetching(work.descended(ALONE).replace(declined={**work.declined, uid: error}), REMOTE)
 
 
@@ -422,7 +422,7 @@ def _failed(work: Work, error: Callable[..., BdError]) -> State:
 
 
 def _in_doubt(work: Work) -> bool:
-    """Whether something of this write may still come to the hub."""
+    """Return whether something of this write may still reach the hub."""
     return bool(work.unanswered) or any(doubts(work, member) for member in work.open)
 
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from bd.store.group_commit.verdict_trailers import Verdict
     from bd.store.replica import Replica
 
-# What means nothing any more when it comes late, and holds no text of anybody's.
+# Operations that are meaningless if they come late, and hold no text that somebody wrote.
 _LAPSES = frozenset({"claim", "heartbeat", "init", "start"})
 _SILENT = "the push got no answer and did not reach the hub"
 
@@ -68,14 +68,14 @@ def give_up(replica: Replica, entry: JournalEntry, answer: Mapping[str, Any] | N
 
 
 def set_aside(replica: Replica, operation: Operation, commit: str, error: ServerRefused) -> ServerRefused:
-    """Keep an operation that the server refuses for good as its commit, unless it lapses; the refusal that says so."""
+    """Keep an operation that the server refuses for good, unless it lapses. Return the refusal to report."""
     if operation.needs_remote or operation.verb in _LAPSES:
         return error
     _, text = commit_message.split_commit(replica.repo.objects.read(commit) or b"")
     subject = text.partition("\n")[0]
     try:
         rejected.keep(replica, operation.uid, commit, f"{subject}: {error.message}")
-    except (TryAgain, OSError):  # the refusal has to be told in any case
+    except (TryAgain, OSError):  # the refusal is reported in any case
         return error
     hint = f"{error.hint}; {subject} is kept in this clone: `bd sync --kept` lists it"
     return ServerRefused(error.message, hint=hint, **{**error.data, "kept": operation.uid}, written="local")

@@ -1,8 +1,7 @@
 """The verdict on a push, from its answer and a fetch: the table in docs/protocol.md.
 
-`landed`; `lost` (somebody was faster); `stuck` (rejected, and nothing moved); `unknown` (no
-answer, it may still land); `refused` (for good); `busy` (the server wants to be asked later); `unsided` (the refs beside
-the branch were refused).
+`landed`; `lost` (another writer was faster); `stuck` (rejected, and nothing moved); `unknown` (no answer; it may still land);
+`refused` (for good); `busy` (the server is busy); `unsided` (the side refs were refused).
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ if TYPE_CHECKING:
     from bd.store.contract import PushAnswer, PushLine
 
 _HINT = "the hub's owner decides what may be pushed"
-# What git says when it never got as far as sending anything, and what when it did.
+# Git's messages when it failed before sending anything, and when it failed later.
 _NOT_REACHED = (
     "could not read from remote repository",
     "unable to access",
@@ -89,7 +88,7 @@ def beside(lines: Mapping[str, PushLine], branch: str) -> Verdict | None:
 
 
 def refused_by_server(words: str) -> ServerRefused:
-    """The error for a push that the server refuses for good; of scope `hub` where it would refuse any other, too."""
+    """Return the error for a push that the server refuses for good, with scope `hub` if it would refuse any push."""
     from bd.store.git import server_words  # noqa: PLC0415  hardly any push is refused
 
     found, told = server_words.of_push(words), f"push refused by server: {words}"
@@ -99,7 +98,7 @@ def refused_by_server(words: str) -> ServerRefused:
 
 
 def asked_to_wait(words: str) -> RemoteUnreachable:
-    """The error for a push that a busy server did not take."""
+    """Return the error for a push that a busy server did not accept."""
     from bd.store.git import server_words  # noqa: PLC0415  the same
 
     return server_words.busy(f"the server did not take the push: {words}")

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 # Up to this many files, an archive is checked out.
 LIMIT = 3000
-# What else a branch holds is not bd's to leave out: then everything is written.
+# If the branch holds anything else, it is not bd's to leave out, and everything is written.
 _FOLDERS = (".beads/", CAPACITY_DIR, "artifacts/")
 _SETTINGS = ("core.sparseCheckout", "core.sparseCheckoutCone", "index.sparse")
 
