@@ -280,7 +280,7 @@ def unreachable(named: str, url: str, words: str) -> BdError:
     away = f"{named} can't be reached: {said}"
     if found.kind == BUSY:
         return busy(away)
-    return RemoteUnreachable(away, hint=_OWN_HINT if is_own else "check the network and the URL, then try again")
+    return RemoteUnreachable(away, hint=_OWN_HINT if is_own else "check the network and your credentials, then try again")
 
 
 def is_not_mounted(url: str) -> bool:
