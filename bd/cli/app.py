@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from datetime import timedelta
 from typing import TYPE_CHECKING, NamedTuple
 
 from bd.cli.derivations import DERIVATIONS
@@ -11,7 +12,7 @@ from bd.cli.output import Handle, Output, can_be_heard, escaped, lost_output, pr
 from bd.cli.table import is_deed
 from bd.compat import bead_json
 from bd.core import times
-from bd.core.errors import BadInput, BdError, Damaged, NoHub, NoSuchBead, RemoteUnreachable
+from bd.core.errors import BadInput, BdError, Damaged, NoHub, NoSuchBead, RemoteUnreachable, ServerRefused
 from bd.core.identity import claimant, identify
 from bd.core.schema import BEADS_DIR, CONFIG_PATH, suffix_of
 from bd.operations.reader import OperationReader
@@ -36,6 +37,9 @@ if TYPE_CHECKING:
 # The arguments of operations that hold text that people typed, and the operations whose text nobody typed just now.
 _WORDS = tuple("reason error text note beads new set append metadata output trigger schedule records fields".split())
 _NOT_TYPED = frozenset({"import", "board", "validate"})
+# Every write names what this clone has kept for longer than this; some of it by its subject.
+LONG = timedelta(hours=1)
+NAMED = 3
 # What `--at` can't show: records in side refs are not kept.
 SIGNS = "signs of life beside the branch"
 
@@ -78,6 +82,7 @@ class App:
         self._then: datetime | None = None
         self.words: tuple[str, ...] = ()
         self._has_written = False
+        self._has_told_left_behind = False
 
     # --- what it works with ---
 
@@ -107,12 +112,33 @@ class App:
         """Work on this hub from now on (after making or joining it)."""
         self._hub = hub
         hub.on_written = self._end_write
+        hub.on_tried = self._tell_left_behind
         hub.on_state = self.out.note if self.flags.verbose else None
 
     def _end_write(self) -> None:
         """Note that something was written: from here on, even an unreadable answer must not look as if nothing had been."""
         self._has_written, Handle.stops = True, False
         self._export()
+
+    def _tell_left_behind(self) -> None:
+        """Report writes that this clone has kept for a long time: nobody else can see them."""
+        if self._has_told_left_behind:
+            return
+        self._has_told_left_behind = True
+        now = self.runtime.now()
+        try:
+            waiting, refused = self.hub.left_behind(now - LONG)
+        except (BdError, OSError):
+            return  # the outcome of the write matters more
+        for found, what, how in (
+            (waiting, "not published", "`bd sync` publishes what waits"),
+            (refused, "refused by the hub and kept here", "`bd sync --kept` lists it"),
+        ):
+            if found:
+                number = "1 write has" if len(found) == 1 else f"{len(found)} writes have"
+                since = times.age_text((now - times.instant_of(min(one.since for one in found))).total_seconds())
+                named = ", ".join(one.subject for one in found[:NAMED]) + (" ..." if len(found) > NAMED else "")
+                self.out.note(f"warning: {number} been {what} for {since}: {named}; {how}")
 
     def _export(self) -> None:
         """Update `.beads/issues.jsonl`, if that is enabled. Errors there stop no write."""
@@ -188,7 +214,7 @@ class App:
         try:
             self.hub.listen()  # side refs first: the branch must not be the older one
             self.hub.fetch()
-        except RemoteUnreachable as error:
+        except (RemoteUnreachable, ServerRefused) as error:
             if required:
                 raise
             self.out.note(f"warning: {error.message}; answering from what this clone has")

@@ -64,7 +64,11 @@ CODES: dict[str, tuple[int, bool, str]] = {
     "holds_beads": (5, False, "the agent holds beads; `beads` names them, `--release` gives them back"),
     "not_allowed": (5, False, "the hub does not believe the key of who writes: never let in, or revoked"),
     "id_taken": (5, False, "a bead with the id, or an agent with the name, that was asked for exists"),
-    "server_refused": (5, False, "a hook, a protected branch, missing rights or a quota; the message has the server's words"),
+    "server_refused": (
+        5,
+        False,
+        "a hook, a protected branch, a limit; the message has all of the server's words. With `scope` `hub` it refuses whatever this clone asks: password, certificate, no such repository, no right",
+    ),
     "unsafe_repository": (
         5,
         False,

@@ -28,6 +28,7 @@ EXPECTED_S: dict[str, float] = {
 
 
 _LARGEST = 1e9
+_PREFIX_LIMIT = 100
 
 
 class Key(NamedTuple):
@@ -93,6 +94,24 @@ def _statuses(value: Any) -> list[str]:
     return [status_word(name) for name in _names(value)]
 
 
+def _commit_prefix(value: Any) -> str:
+    text = str(value)
+    if not text.isprintable() or len(text) > _PREFIX_LIMIT:
+        raise BadInput(f"{text!r} can't start a commit's subject", hint='one line, such as "chore(beads): "')
+    return text
+
+
+def _commit_trailers(value: Any) -> list[str]:
+    """Read lines `Key: value`, from a list or a text. Raises BadInput for other lines, and for bd's own trailers."""
+    lines = [line.strip() for line in (value.splitlines() if isinstance(value, str) else map(str, value))]
+    for line in filter(None, lines):
+        key, colon, text = line.partition(": ")
+        is_key = key.isascii() and key.replace("-", "x").isalnum() and not key.lower().startswith("bd-")
+        if not (is_key and colon and text.strip() and line.isprintable()):
+            raise BadInput(f"{line!r} can't be a trailer", hint='a line such as "Ticket: OPS-1"; Bd-* are bd\'s own')
+    return [line for line in lines if line]
+
+
 KEYS: dict[str, Key] = {
     "prefix": Key("bd", _text, "what new bead ids start with"),
     "domain": Key("", _text, "the part behind @ of an owner; unset: the prefix"),
@@ -115,12 +134,19 @@ KEYS: dict[str, Key] = {
     "url_allow": Key(
         [], _names, "hosts, .endings, networks and addresses that validation may request although they are not public"
     ),
+    "commit_prefix": Key("", _commit_prefix, "text that every commit subject starts with, for servers that require a pattern"),
+    "commit_trailers": Key(
+        [], _commit_trailers, "lines (`Key: value`) that every commit ends with, for servers that require them"
+    ),
+    "sign_off": Key(
+        False, _truth, "whether every commit ends with a Signed-off-by line of its author; also git's format.signOff"
+    ),
     "sign": Key(False, _truth, "whether this clone signs what it writes, with the key of who writes"),
     "require_signed": Key(False, _truth, "whether claims and changes of state count only when signed by an allowed key"),
     "fresh_time": Key(2.0, _seconds, "a write pushes before it looks at the hub when this clone looked so shortly ago"),
     "retry_time": Key(60.0, _seconds, "how long a write tries again before it gives up"),
     "lock_timeout": Key(60.0, _seconds, "how long a command waits for this clone's other writers"),
-    "git_timeout": Key(60.0, _seconds, "how long one git process may take"),
+    "git_timeout": Key(60.0, _seconds, "how long a git process may make no progress"),
 }
 
 
@@ -145,6 +171,10 @@ OWN_KEYS = ("url_allow",)
 PROCESS_KEYS = frozenset(
     "agent sign recover url_allow stop_when_cut_off export_auto board_path fresh_time retry_time lock_timeout git_timeout".split()
 )
+# Settings that are needed before the hub's file is read: the clone remembers the hub's last values.
+EARLY_KEYS = ("fresh_time", "lock_timeout", "git_timeout")
+# Settings of one machine: the hub's file does not count.
+PERSONAL_KEYS = ("agent",)
 # Set per clone by init and clone; the hub's own file can't say where it is kept.
 PLACE_KEYS = ("branch", "remote")
 
@@ -171,6 +201,9 @@ class Settings(NamedTuple):
     export_auto: bool
     board_path: str
     url_allow: list[str]
+    commit_prefix: str
+    commit_trailers: list[str]
+    sign_off: bool
     sign: bool
     require_signed: bool
     fresh_time: float
@@ -219,7 +252,7 @@ def merge(layers: Sequence[tuple[str, Mapping[str, Any]]]) -> Settings:
     for layer, mapping in layers:
         for name in _named(mapping):
             found = _lookup(mapping, name)
-            if found is None or sources[name] != "default" or not _has_a_say(layer, name):
+            if found is None or sources[name] != "default" or not may_set(name, layer):
                 continue
             try:
                 values[name] = KEYS[name].read(found)
@@ -243,11 +276,19 @@ def merge(layers: Sequence[tuple[str, Mapping[str, Any]]]) -> Settings:
     return Settings(**values, expected=expected, retry=retry if isinstance(retry, dict) else {}, sources=sources)
 
 
-def _has_a_say(layer: str, name: str) -> bool:
-    """Return whether a layer may set this; what it says of another layer's setting is ignored."""
+def may_set(name: str, layer: str) -> bool:
+    """Return whether a layer counts for a setting; what it says of others is ignored."""
     if name in HUB_KEYS:
         return layer == "hub"
-    return name not in OWN_KEYS or layer in ("clone", "user")
+    if name in OWN_KEYS:
+        return layer in ("clone", "user")
+    return layer != "hub" or name not in PERSONAL_KEYS
+
+
+def early(config: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the values of `EARLY_KEYS` in a hub's file."""
+    found = {name: _lookup(config, name) for name in EARLY_KEYS}
+    return {name: value for name, value in found.items() if value is not None}
 
 
 def _is_newer(config: Mapping[str, Any]) -> bool:

@@ -10,7 +10,7 @@ import json
 from typing import TYPE_CHECKING
 
 from bd.core import urls
-from bd.core.errors import BdError, TryAgain
+from bd.core.errors import BdError, ServerRefused, TryAgain
 from bd.notify import events as occasions
 from bd.notify import trusted_commands
 from bd.operations.base import asked
@@ -55,7 +55,7 @@ def tell(hub: Clone, by: str, stalls: Sequence[Stall] = ()) -> list[str]:
     if done:
         try:
             hub.publish(Notified(**asked(hub.runtime, by, ids=done, right=right.uid)))
-        except TryAgain as error:
+        except (TryAgain, ServerRefused) as error:
             said.append(f"that people were told of {', '.join(done)} is not published: {error}")
     return said
 

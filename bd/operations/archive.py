@@ -156,7 +156,7 @@ class Archive(Operation):
         given = self.args.get("older_than_s")
         return self.asked_at - timedelta(seconds=context.settings.archive_after if given is None else given)
 
-    def pinned(self, change: Change, before: Snapshot) -> dict[str, Any]:
-        form = super().pinned(change, before)
+    def exact_form(self, change: Change, before: Snapshot) -> dict[str, Any]:
+        form = super().exact_form(change, before)
         form["args"] = {"ids": list(change.touched)}
         return form

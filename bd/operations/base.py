@@ -25,8 +25,9 @@ if TYPE_CHECKING:
     from bd.core.runtime import Runtime
 
 
-# The argument that `pinned` adds to the given ones: the uids of the named beads, by id.
-_PINNED = {"uids"}
+# The arguments that a commit's form adds to the given ones: `uids` of the named beads, by id (written by `pinned`), and
+# `is_exact`, which a replay adds: all ids are whole ones.
+_PINNED = {"uids", "is_exact"}
 
 
 class Operation:
@@ -141,17 +142,32 @@ class Operation:
         return {"verb": self.verb, "v": versions.operation(self.verb), "uid": self.uid, "by": self.by, "at": self.at}
 
     def pinned(self, change: Change, before: Snapshot) -> dict[str, Any]:
-        """Return the JSON form for the commit: arguments with exact ids, and the uids by which a replay finds the beads."""
+        """Return the JSON form for the commit: arguments with exact ids, and the uids by which a replay finds the beads.
+
+        The form has the uid of every bead that it names: by then, another bead may have the id.
+        """
+        form = self.exact_form(change, before)
+        if form.get("by_difference"):
+            return form
+        uids = {}
+        for bead_id in self.named_in(form["args"]):
+            bead = before.bead(bead_id)
+            if bead is not None and bead.uid:
+                uids[bead_id] = bead.uid
+        args = {key: value for key, value in form["args"].items() if key != "is_exact"}
+        if isinstance(args.get("uids"), dict):  # the operation was read back from a commit
+            del args["uids"]
+        return {**form, "args": {**args, **({"uids": uids} if uids else {})}}
+
+    def named_in(self, args: Mapping[str, Any]) -> list[str]:
+        """Return the ids of the beads that the form's arguments name."""
+        return named_by(args)
+
+    def exact_form(self, change: Change, before: Snapshot) -> dict[str, Any]:
+        """Return the form without the uids."""
         args = dict(self.args)
         if "ids" in args:
             args["ids"] = list(change.touched)
-            uids = {}
-            for bead_id in change.touched:
-                bead = before.bead(bead_id)
-                if bead is not None and bead.uid:
-                    uids[bead_id] = bead.uid
-            if uids:
-                args["uids"] = uids
         used = {bead_id: self.tokens[bead_id] for bead_id in change.touched if bead_id in self.tokens}
         if "*" in self.tokens and not used:
             used = {"*": self.tokens["*"]}
@@ -182,7 +198,7 @@ class Operation:
         return self._with(self._renamed_args(ids))
 
     def _renamed_args(self, renamed: Mapping[str, str]) -> dict[str, Any]:
-        return {key: _following(key, value, renamed) for key, value in self.args.items()}
+        return {key: following(key, value, renamed) for key, value in self.args.items()}
 
     def _with(self, args: Mapping[str, Any]) -> Self:
         """Return the operation with the same uid and other arguments."""
@@ -192,16 +208,30 @@ class Operation:
 
     def find(self, typed: str, snapshot: Snapshot) -> Bead:
         """Return the bead that was named, whole: by uid if known (its id may have changed), else by id."""
-        uid = (self.args.get("uids") or {}).get(typed)
-        if uid:
-            known = snapshot.by_uid(uid)
-            if known is None:
-                raise NoSuchBead(typed)
+        known = self.known_by_uid(typed, snapshot)
+        if known is not None:
             return known
+        if self.args.get("is_exact") and not snapshot.exists(typed.strip()):
+            raise NoSuchBead(typed)
         found = snapshot.bead(ids.resolve(typed, snapshot.starting, snapshot.exists))
         if found is None:
             raise NoSuchBead(typed)
         return found
+
+    def known_by_uid(self, named: str, snapshot: Snapshot) -> Bead | None:
+        """Return the bead with the uid that an id stands for; None if the uid is unknown. Raises NoSuchBead if the bead is gone."""
+        uid = (self.args.get("uids") or {}).get(named)
+        if not uid:
+            return None
+        known = snapshot.by_uid(uid)
+        if known is None:
+            raise NoSuchBead(named)
+        return known
+
+    @property
+    def names(self) -> dict[str, Any]:
+        """The arguments about named beads, for an operation that is a part of this one."""
+        return {key: self.args[key] for key in ("uids", "is_exact") if key in self.args}
 
     def each(
         self,
@@ -253,18 +283,41 @@ def _copy(value: Any) -> Any:
     return [_copy(inner) for inner in value] if isinstance(value, list) else value
 
 
-def _following(key: str, value: Any, renamed: Mapping[str, str]) -> Any:
+def following(key: str, value: Any, renamed: Mapping[str, str]) -> Any:
     """Replace ids that were minted again in an argument: edges, parents, and beads named directly."""
     if isinstance(value, dict):
+        if key == "uids":
+            return {renamed.get(inner, inner): uid for inner, uid in value.items()}
         if key == "links":
             return {**value, "id": renamed.get(value.get("id", ""), value.get("id"))}
-        return {inner: _following(inner, one, renamed) for inner, one in value.items()}
+        return {inner: following(inner, one, renamed) for inner, one in value.items()}
     if isinstance(value, list):
-        return [_following(key, one, renamed) for one in value]
+        return [following(key, one, renamed) for one in value]
     if not isinstance(value, str) or key not in ("ids", "depends_on", "deps", "parent"):
         return value
     kind, colon, named = value.strip().rpartition(":")
     return f"{kind}{colon}{renamed[named]}" if named in renamed else value
+
+
+def named_by(args: Mapping[str, Any]) -> list[str]:
+    """Return the ids that an operation's arguments name: directly, or as parents, edges and references of new beads."""
+    named = [*(args.get("ids") or [])]
+    beads = args.get("beads")
+    specs = [*(beads if isinstance(beads, list) else ()), *(args.get(key) for key in ("new", "set", "schedule"))]
+    for spec in filter(None, specs):
+        named += [spec["parent"]] if spec.get("parent") else []
+        named += [entry.rpartition(":")[2].strip() for key in ("depends_on", "deps") for entry in spec.get(key) or ()]
+        named += [link["id"] for link in spec.get("links") or () if "id" in link and not link.get("hub")]
+        named += referred_by(spec)
+    return [one for one in dict.fromkeys(named) if isinstance(one, str)]
+
+
+def referred_by(fields: Mapping[str, Any]) -> list[str]:
+    """Return the ids in a bead's `context_refs` (`task:ID:output`)."""
+    spec = fields.get("spec")
+    refs = spec.get("context_refs") if isinstance(spec, dict) else None
+    parts = [str(ref).split(":") for ref in refs] if isinstance(refs, list) else []
+    return [part[1] for part in parts if part[0] == "task" and len(part) > 1]
 
 
 REGISTRY: dict[str, type[Operation]] = {}

@@ -67,8 +67,8 @@ class Update(Operation):
             change = with_capacity(change, snapshot, [doer], context.now, outcomes={doer: "done"})
         return change
 
-    def pinned(self, change: Change, before: Snapshot) -> dict[str, Any]:
-        form = super().pinned(change, before)
+    def exact_form(self, change: Change, before: Snapshot) -> dict[str, Any]:
+        form = super().exact_form(change, before)
         parent = self.args.get("set", {}).get("parent")
         if parent:
             form["args"]["set"] = {**self.args["set"], "parent": self.find(parent, before).id}

@@ -104,8 +104,8 @@ class Claim(Operation):
             return self._take_best(snapshot, context)
         return self._take_named(snapshot, context)
 
-    def pinned(self, change: Change, before: Snapshot) -> dict[str, Any]:
-        form = super().pinned(change, before)
+    def exact_form(self, change: Change, before: Snapshot) -> dict[str, Any]:
+        form = super().exact_form(change, before)
         tokens = [token for token, _ in change.tokens]
         form["args"] = {**as_promised(form["args"], change), "new_tokens": tokens, "ids": list(change.touched)}
         for key in ("next", "inherited", "held_tokens"):

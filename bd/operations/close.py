@@ -175,8 +175,8 @@ class Close(Operation):
             subject=words,
         )
 
-    def pinned(self, change: Change, before: Snapshot) -> dict[str, Any]:
-        form = super().pinned(change, before)
+    def exact_form(self, change: Change, before: Snapshot) -> dict[str, Any]:
+        form = super().exact_form(change, before)
         claimed = {bead_id for _, bead_id in change.tokens}
         form["args"]["ids"] = [bead_id for bead_id in change.touched if bead_id not in claimed]
         if form["args"].get("next"):

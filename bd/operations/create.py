@@ -9,7 +9,7 @@ from bd.core.errors import BadInput, Damaged, IdTaken
 from bd.core.model import Bead, Change
 from bd.core.schema import BEAD_FIELDS, CONFIG_PATH, SPENT_KEYS, WAITING_LINKS
 from bd.core.times import time_text, timedelta
-from bd.operations.base import Operation, mint, register, subject
+from bd.operations.base import Operation, mint, referred_by, register, subject
 from bd.operations.dependencies import refuse_circles
 from bd.operations.field_values import check_status, check_title, checked, refuse_twin
 from bd.policy import lifecycle
@@ -148,7 +148,8 @@ class Create(Operation):
                 refuse_away(spec.get("assignee"), snapshot, self.asked_at)
             # Lists put older beads first: those of one call follow each other by the smallest step that a time can show.
             stamp = time_text(self.asked_at + timedelta(microseconds=number), exact=True)
-            beads[new_id] = self._made(new_id, with_refs(spec, names), edges[new_id], snapshot, context, stamp)
+            given = with_refs(spec, self._references(spec, names, snapshot))
+            beads[new_id] = self._made(new_id, given, edges[new_id], snapshot, context, stamp)
         for new_id, spec_edges in edges.items():
             self._let_wait(spec_edges.blocks, new_id, snapshot, beads)
         made = self.made_before(touched)
@@ -165,8 +166,8 @@ class Create(Operation):
         result = {spec.get("name") or made[i]: made[i] for i, spec in enumerate(self.args["beads"])}
         return Change({}, "", touched=tuple(made), result=result)
 
-    def pinned(self, change: Change, before: Snapshot) -> dict[str, Any]:
-        form = super().pinned(change, before)
+    def exact_form(self, change: Change, before: Snapshot) -> dict[str, Any]:
+        form = super().exact_form(change, before)
         beads = []
         for spec, bead_id in zip(self.args["beads"], change.touched, strict=True):
             made = {**self._exact(spec, before), "id": bead_id}
@@ -253,7 +254,7 @@ class Create(Operation):
 
     def _edges(self, spec: dict[str, Any], snapshot: Snapshot, names: dict[str, str]) -> _Edges:
         depends_on: list[str] = []
-        links = [dict(link) for link in spec.get("links", [])]
+        links = [self._link(link, snapshot) for link in spec.get("links", [])]
         blocks: list[str] = []
         parent = spec.get("parent")
         parent = (names.get(parent) or self.find(parent, snapshot).id) if parent else None
@@ -269,6 +270,15 @@ class Create(Operation):
             else:
                 links.append({"type": kind, "id": target})
         return _Edges(list(dict.fromkeys(depends_on)), links, blocks, parent)
+
+    def _link(self, link: Mapping[str, Any], snapshot: Snapshot) -> dict[str, Any]:
+        known = None if link.get("hub") else self.known_by_uid(link.get("id", ""), snapshot)
+        return {**link, "id": known.id} if known is not None else dict(link)
+
+    def _references(self, spec: dict[str, Any], names: dict[str, str], snapshot: Snapshot) -> dict[str, str]:
+        """Return today's ids for the names in a spec's `context_refs`: beads of this call, or beads known by uid."""
+        known = {one: self.known_by_uid(one, snapshot) for one in referred_by(spec) if one not in names}
+        return {**names, **{one: bead.id for one, bead in known.items() if bead is not None}}
 
 
 class MakesOne(Operation):
@@ -289,8 +299,8 @@ class MakesOne(Operation):
         args = super()._renamed_args(renamed)
         return {**args, "new": with_parents_id(args["new"], renamed)} if args.get("new") else args
 
-    def pinned(self, change: Change, before: Snapshot) -> dict[str, Any]:
-        form = super().pinned(change, before)
+    def exact_form(self, change: Change, before: Snapshot) -> dict[str, Any]:
+        form = super().exact_form(change, before)
         new = self.args.get("new")
         if new:
             form["args"].update({"ids": [change.touched[0]]} if "ids" in self.args else {})

@@ -139,8 +139,8 @@ class DepRemove(_Edge):
         named = {*bead.depends_on, *(link.id for link in bead.links), bead.parent}
         return typed if typed in named else self.find(typed, snapshot).id
 
-    def pinned(self, change: Change, before: Snapshot) -> dict[str, Any]:
-        form = super().pinned(change, before)
+    def exact_form(self, change: Change, before: Snapshot) -> dict[str, Any]:
+        form = super().exact_form(change, before)
         form["args"]["ids"] = list(change.touched)
         return form
 

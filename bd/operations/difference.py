@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from bd.core.schema import BEADS_DIR, fields_of_path, is_volume, volume_of
+from bd.core.ids import is_bead_id
+from bd.core.model import Bead
+from bd.core.queries import mentions
+from bd.core.schema import BEADS_DIR, bead_path, fields_of_path, is_volume, volume_of
 from bd.core.times import time_of_seconds
 from bd.operations.hand_edits import HandCommit
 from bd.store.git import commit_message
@@ -73,7 +76,7 @@ def operation_of(
     by, uid = form.get("by") or f"human:{name}", uid or form.get("uid") or commit
     more: dict[str, Any] = {"files": files, "modes": modes, "tokens": form.get("tokens")}
     given = {"force": force, "reason": reason} if force else form.get("args") or {}
-    edits = _joined(edits, into, hub.runtime)
+    edits = _with_targets(_joined(edits, into, hub.runtime), repo, commit)
     return HandCommit(by=by, at=at, uid=uid, edits=edits, records=records, **more, **_forced(given))
 
 
@@ -116,6 +119,19 @@ def _joined(edits: list[dict[str, Any]], into: Mapping[str | None, str | None], 
         found.append(
             {**edit, "old": old, "text": None if is_only_moved else edit["text"], "new_uid": None if old else runtime.new_id()}
         )
+    return found
+
+
+def _with_targets(edits: list[dict[str, Any]], repo: GitRepo, commit: str) -> list[dict[str, Any]]:
+    """Add to each edit the uids of the beads that it newly names, as of the commit; not of beads that the commit adds."""
+    added = {edit["id"] for edit in edits if edit["old"] is None}
+    found = []
+    for edit in edits:
+        before, after = (Bead(edit[key] or {}) for key in ("old", "new"))
+        named = sorted(mentions(after) - mentions(before) - added)
+        fields = {one: _fields(one, _at(repo, commit, bead_path(one))) for one in named if is_bead_id(one)}
+        targets = {one: known["uid"] for one, known in fields.items() if known and known.get("uid")}
+        found.append({**edit, "targets": targets} if targets else edit)
     return found
 
 

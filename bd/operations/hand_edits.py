@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from bd.core.errors import BadInput, BdError, IdTaken, NoSuchBead, WrongState
 from bd.core.model import Bead, Change, Overlay
 from bd.core.times import time_text
-from bd.operations.base import Operation, register, subject
+from bd.operations.base import Operation, following, register, subject
 from bd.operations.capacity_file import with_capacity
 from bd.operations.dependencies import refuse_circles, with_ages
 from bd.operations.field_values import check_title, refuse_twin
@@ -31,7 +31,7 @@ class Edit(Operation):
     """Merge a hand edit, the difference between two versions of a bead: `ids` (one), `old`, `new` (fields or None).
 
     `text` is the new version's file (bytes), kept as typed if nobody else changed the bead. `path` is where a person put the
-    file, if it moved.
+    file, if it moved. `targets` are the uids of the beads that it newly names, by id.
 
     Fields are merged one by one into the tip's bead: lists per element, maps per key, texts whole; two changes of one text are
     refused. Changes of status, owner, assignee, claim and attempts are judged as the operations they amount to, by an author
@@ -40,12 +40,14 @@ class Edit(Operation):
 
     verb: ClassVar[str] = "edit"
     takes: ClassVar[frozenset[str]] = frozenset(
-        {"edits", "files", "force", "ids", "modes", "new", "new_uid", "old", "path", "reason", "records", "text"}
+        {"edits", "files", "force", "ids", "modes", "new", "new_uid", "old", "path", "reason", "records", "targets", "text"}
     )
 
     def decide(self, snapshot: Snapshot, context: DecisionContext) -> Change:
         bead_id = self.args["ids"][0]
         old, new = self.args.get("old"), self.args.get("new")
+        if new is not None:
+            new = self._with_targets(new, snapshot)
         uid = (old or new or {}).get("uid")
         tip = (snapshot.by_uid(uid) if uid else None) or snapshot.bead(bead_id)
         if old is None:
@@ -73,9 +75,20 @@ class Edit(Operation):
         refuse_overlap(change, snapshot)
         return with_capacity(change, snapshot, tip.holders, context.now)
 
-    def pinned(self, change: Change, before: Snapshot) -> dict[str, Any]:
+    def exact_form(self, change: Change, before: Snapshot) -> dict[str, Any]:
         """Return a form without arguments: a replay reads the commit's difference, which includes the person's text."""
         return _form(self)
+
+    def _with_targets(self, new: dict[str, Any], snapshot: Snapshot) -> dict[str, Any]:
+        """Return the new version with today's ids of the beads that it newly names. Raises NoSuchBead if one is gone."""
+        renamed: dict[str, str] = {}
+        for named, uid in (self.args.get("targets") or {}).items():
+            known = snapshot.by_uid(uid)
+            if known is None:
+                raise NoSuchBead(named)
+            if known.id != named:
+                renamed[named] = known.id
+        return {key: following(key, value, renamed) for key, value in new.items()} if renamed else new
 
     def _moves(self, bead: Bead, here: str) -> dict[str, str]:
         """Return where a person moved the file of a done bead; any other bead's file stays among the active ones."""
@@ -201,7 +214,7 @@ class HandCommit(Operation):
 
     verb: ClassVar[str] = "edit"
     takes: ClassVar[frozenset[str]] = frozenset(
-        {"edits", "files", "force", "ids", "modes", "new", "new_uid", "old", "path", "reason", "records", "text"}
+        {"edits", "files", "force", "ids", "modes", "new", "new_uid", "old", "path", "reason", "records", "targets", "text"}
     )
 
     @property
@@ -215,7 +228,7 @@ class HandCommit(Operation):
             if edit.get("into") and not self._is_free(edit["into"], snapshot):  # the destination of the move is refused
                 continue
             after = Overlay(snapshot, change)
-            args = {"ids": [edit["id"]], **{key: edit.get(key) for key in ("old", "new", "text", "new_uid", "path")}}
+            args = {"ids": [edit["id"]], **{key: edit.get(key) for key in ("old", "new", "text", "new_uid", "path", "targets")}}
             args |= {key: self.args.get(key) for key in ("force", "reason")}
             try:
                 part = Edit(by=self.by, at=self.at, uid=self.uid, tokens=self.tokens, **args).decide(after, context)
@@ -285,7 +298,7 @@ class HandCommit(Operation):
                 refusals.append(WrongState(f"{path} was changed here and on the hub", path=path))
         return taken
 
-    def pinned(self, change: Change, before: Snapshot) -> dict[str, Any]:
+    def exact_form(self, change: Change, before: Snapshot) -> dict[str, Any]:
         return _form(self)
 
 

@@ -21,6 +21,7 @@ from bd.operations.cycles import untangled
 from bd.policy.eligibility import refuse_overlap
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from typing import Any, ClassVar
 
     from bd.core.model import Snapshot
@@ -72,6 +73,10 @@ class Import(Operation):
     def needs_remote(self) -> bool:
         """True if a record contains a claim: such an import is never kept in this clone for later."""
         return any(record.get("claim") or record.get("claims") for record in self.args["beads"])
+
+    def named_in(self, args: Mapping[str, Any]) -> list[str]:
+        """Return nothing: an import file names beads by id alone."""
+        return []
 
     def decide(self, snapshot: Snapshot, context: DecisionContext) -> Change:
         result: dict[str, list[Any]] = {

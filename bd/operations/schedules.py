@@ -39,6 +39,12 @@ class AddSchedule(Operation):
     def prepare(cls, args: dict[str, Any], runtime: Runtime | None) -> None:
         mint(args["schedule"], "uid", runtime)
 
+    def exact_form(self, change: Change, before: Snapshot) -> dict[str, Any]:
+        form, given = super().exact_form(change, before), self.args["schedule"]
+        if given.get("parent"):
+            form["args"]["schedule"] = {**given, "parent": self.find(given["parent"], before).id}
+        return form
+
     def decide(self, snapshot: Snapshot, context: DecisionContext) -> Change:
         given = self.args["schedule"]
         name = check_agent(given["name"])

@@ -35,8 +35,8 @@ class Spawn(MakesOne):
     verb: ClassVar[str] = "spawn"
     takes: ClassVar[frozenset[str]] = frozenset({"ids", "new", "wait"})
 
-    def pinned(self, change: Change, before: Snapshot) -> dict[str, Any]:
-        form = super().pinned(change, before)
+    def exact_form(self, change: Change, before: Snapshot) -> dict[str, Any]:
+        form = super().exact_form(change, before)
         made = change.beads.get(change.touched[1])
         if made is not None:  # with full ids instead of typed prefixes
             new = {key: value for key, value in form["args"]["new"].items() if key != "deps"}
@@ -75,7 +75,9 @@ class Spawn(MakesOne):
     def _made(self, parent: Bead, snapshot: Snapshot, context: DecisionContext) -> Bead:
         new = {"priority": parent.priority, **self.args["new"], "parent": parent.id}
         links = [*new.get("links", []), {"type": SPAWNED, "id": parent.id}]
-        made = Create(by=self.by, at=self.at, uid=self.uid, beads=[{**new, "links": links}]).decide(snapshot, context)
+        made = Create(by=self.by, at=self.at, uid=self.uid, beads=[{**new, "links": links}], **self.names).decide(
+            snapshot, context
+        )
         bead = made.beads[made.touched[0]]
         assert bead is not None
         return bead

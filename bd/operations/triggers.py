@@ -15,6 +15,7 @@ from bd.operations.plan import ApplyPlan
 from bd.policy.triggers import filled, parse_on
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from typing import Any, ClassVar
 
     from bd.core.model import Snapshot
@@ -32,6 +33,15 @@ class AddTrigger(Operation):
     @classmethod
     def prepare(cls, args: dict[str, Any], runtime: Runtime | None) -> None:
         mint(args["trigger"], "uid", runtime)
+
+    def exact_form(self, change: Change, before: Snapshot) -> dict[str, Any]:
+        form = super().exact_form(change, before)
+        form["args"]["trigger"] = {**self.args["trigger"], "on": change.result["on"]} if change.result else self.args["trigger"]
+        return form
+
+    def named_in(self, args: Mapping[str, Any]) -> list[str]:
+        on = parse_on(args["trigger"]["on"])
+        return [on.what] if on.kind == "dag" else []
 
     def decide(self, snapshot: Snapshot, context: DecisionContext) -> Change:
         given = self.args["trigger"]

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from bd.core.model import Bead, Snapshot
     from bd.policy.liveness import Stall
-    from bd.store import KeptCommit
+    from bd.store import KeptCommit, QueuedWrite
 
 
 class Attention(NamedTuple):
@@ -29,17 +29,23 @@ class Attention(NamedTuple):
     refused: list[dict[str, Any]]
     offline: list[dict[str, Any]]
     damaged: list[dict[str, Any]]
+    unpublished: list[dict[str, Any]]
 
     @property
     def total(self) -> int:
         return sum(len(entries) for entries in self)
 
     def as_json(self) -> dict[str, Any]:
-        return {**self._asdict(), "total": self.total}
+        """Return the kinds and the total; a kind that was added later comes last."""
+        shown = self._asdict()
+        unpublished = shown.pop("unpublished")
+        return {**shown, "total": self.total, "unpublished": unpublished}
 
 
-def gather(snapshot: Snapshot, stalls: Iterable[Stall], refused: Iterable[KeptCommit], now: datetime) -> Attention:
-    """Collect everything that needs a person: in the hub, in an observation of the fleet, and among rejected changes."""
+def gather(
+    snapshot: Snapshot, stalls: Iterable[Stall], refused: Iterable[KeptCommit], unpublished: Iterable[QueuedWrite], now: datetime
+) -> Attention:
+    """Collect everything that needs a person: in the hub, in an observation of the fleet, and among rejected and unpublished changes."""
     live = sorted(snapshot.live(), key=lambda bead: (bead.priority, bead.id))
     return Attention(
         _oldest_first(_dead_letter(bead, now) for bead in dead_letters(snapshot) if not bead.get("reviewed")),
@@ -48,6 +54,7 @@ def gather(snapshot: Snapshot, stalls: Iterable[Stall], refused: Iterable[KeptCo
         [_set(uid=item.uid, commit=item.commit, error=item.error) for item in refused],
         _oldest_first(_offline(name, snapshot, now) for name in _silent(snapshot, now)),
         [damage._asdict() for damage in snapshot.damages],
+        _oldest_first(_unpublished(one, now) for one in unpublished),
     )
 
 
@@ -80,6 +87,10 @@ def _stalled(stall: Stall, snapshot: Snapshot, now: datetime) -> dict[str, Any]:
         text=stall.text,
         attempt=stall.attempt,
     )
+
+
+def _unpublished(one: QueuedWrite, now: datetime) -> dict[str, Any]:
+    return _set(uid=one.uid, commit=one.commit, subject=one.subject, since=one.since, age_s=_age_s(one.since, now))
 
 
 def _silent(snapshot: Snapshot, now: datetime) -> list[str]:

@@ -82,10 +82,9 @@ class Transition(NamedTuple):
 
 def of_hub(commit: Commit) -> Transition:
     """Return the transition of a commit that touched no bead: settings, an agent, a merge."""
-    verb, _, text = commit.subject.partition(": ")
-    is_said = commit.verb != "" and text != ""
+    _, _, text = commit.subject.partition(f"{commit.verb}: ")  # `commit_prefix` may come first
     what = commit.verb or ("merged" if commit.is_merge else BY_HAND)
-    return _made(what, commit)._replace(text=text if is_said and verb == commit.verb else commit.subject)
+    return _made(what, commit)._replace(text=text if commit.verb and text else commit.subject)
 
 
 def of_bead(commit: Commit, bead_id: str, before: Bead | None, after: Bead | None) -> Iterator[Transition]:

@@ -6,13 +6,12 @@ import os
 import tempfile
 from typing import TYPE_CHECKING
 
-from bd.core.errors import RemoteUnreachable
 from bd.core.identity import identify
 from bd.core.redaction import shown_url
 from bd.setup.hub import branch_for, init_of, refuse_unpushed, told_at_birth
 from bd.store import Clone, Place
 from bd.store.empty_snapshot import EMPTY
-from bd.store.git.create import check_origin, check_url, why
+from bd.store.git.create import check_origin, check_url, unreachable
 from bd.store.git.discovery import find_repo
 from bd.store.git.repository import GitRepo
 from bd.store.hub_location import check_branch, clone_config_path, place_on, read_layer, user_config_path
@@ -82,12 +81,11 @@ def rehearse(
 
 
 def _reach(repo: GitRepo | None, url: str) -> None:
-    """Check that a URL that is not a remote yet is a reachable repository. Raises RemoteUnreachable."""
+    """Check that a URL that is not a remote yet is a reachable repository. Raises RemoteUnreachable and ServerRefused."""
     with tempfile.TemporaryDirectory() as folder:
         if repo is None:
             repo = GitRepo(folder, folder, None)
             repo.run("init", "--quiet", "--bare")
         code, _, words = repo.run("ls-remote", "--quiet", "--end-of-options", url, check=False)
     if code:
-        shown = shown_url(url)
-        raise RemoteUnreachable(f"{shown} can't be reached: {why(words.splitlines())}", hint="check the URL and your credentials")
+        raise unreachable(url, words)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shutil
 from typing import TYPE_CHECKING, NamedTuple
 
 from bd.core import files
-from bd.core.errors import BadInput, Damaged, NoHub, RemoteUnreachable, TryAgain
+from bd.core.errors import BadInput, Damaged, NoHub, RemoteUnreachable, ServerRefused, TryAgain
 from bd.core.identity import identify
 from bd.core.redaction import shown_url
 from bd.core.schema import CONFIG_FIELDS, CONFIG_PATH, IGNORE_PATH, METADATA_PATH
@@ -48,25 +49,49 @@ def make_hub(
 ) -> tuple[bool, Clone]:
     """Create a hub in a folder; return whether it is new, and the hub. Idempotent.
 
-    `own`: the user named the folder; if it is new or empty, it gets its own repository. Raises BadInput or RemoteUnreachable (a
-    shared hub must be created on its remote).
+    `own`: the user named the folder; if it is new or empty, it gets its own repository. Raises BadInput, ServerRefused or
+    RemoteUnreachable (a shared hub must be created on its remote).
     """
     if remote is not None:
         check_url(remote)
     if branch:
         check_branch(branch)
-    repo = make_repo(folder, own=own)
-    before = read_layer(clone_config_path(repo)).get("branch")
-    added = remote is not None and add_remote(repo, os.path.abspath(remote) if os.path.isdir(remote) else remote)
+    with _undone_if_new(folder):
+        repo = make_repo(folder, own=own)
+        before = read_layer(clone_config_path(repo)).get("branch")
+        added = remote is not None and add_remote(repo, os.path.abspath(remote) if os.path.isdir(remote) else remote)
+        try:
+            set_clone_setting(repo, "branch", branch or before or branch_for(repo, folder, is_shared=bool(remote)))
+            forget(repo)
+            return _made(open_clone(locate(folder)), prefix, domain)
+        except BaseException as error:
+            set_clone_setting(repo, "branch", before)
+            if added and isinstance(error, (TryAgain, ServerRefused)):  # no hub there; the next try may use another remote
+                remove_remote(repo)
+            forget(repo)
+            raise
+
+
+@contextlib.contextmanager
+def _undone_if_new(folder: str) -> Iterator[None]:
+    """Remove the repository and folders that were created here, if creating the hub fails.
+
+    They stay if the result of the push is unknown: the next command there finds out.
+    """
+    folder = os.path.abspath(folder)
+    dot_git = os.path.join(folder, ".git")
+    was_repository = os.path.lexists(dot_git)
+    missing = [folder]
+    while not os.path.exists(missing[-1]) and os.path.dirname(missing[-1]) != missing[-1]:
+        missing.append(os.path.dirname(missing[-1]))
     try:
-        set_clone_setting(repo, "branch", branch or before or branch_for(repo, folder, is_shared=bool(remote)))
-        forget(repo)
-        return _made(open_clone(locate(folder)), prefix, domain)
+        yield
     except BaseException as error:
-        set_clone_setting(repo, "branch", before)
-        if added and isinstance(error, TryAgain):  # no repository there; the next try may use another remote
-            remove_remote(repo)
-        forget(repo)
+        if not was_repository and os.path.isdir(dot_git) and getattr(error, "data", {}).get("written") != "unknown":
+            shutil.rmtree(dot_git, ignore_errors=True)
+        with contextlib.suppress(OSError):  # the folder is not empty
+            for made in missing[:-1]:
+                os.rmdir(made)
         raise
 
 
@@ -106,6 +131,14 @@ def branch_for(repo: GitRepo, folder: str, *, is_shared: bool) -> str:
 
 
 def _made(hub: Clone, prefix: str, domain: str | None) -> tuple[bool, Clone]:
+    try:
+        return _published(hub, prefix, domain), hub
+    except BaseException:
+        hub.close()
+        raise
+
+
+def _published(hub: Clone, prefix: str, domain: str | None) -> bool:
     place = hub.place
     refuse_unpushed(hub)
     operation = init_of(hub, place.repo.ref(place.branch), prefix, domain)
@@ -116,9 +149,9 @@ def _made(hub: Clone, prefix: str, domain: str | None) -> tuple[bool, Clone]:
         raise RemoteUnreachable("the remote can't be reached", hint="a hub is made on its remote; try again when it answers")
     write_client_folder(hub)
     if hub.remote_name:
-        with contextlib.suppress(TryAgain):  # probed again when the result is needed
+        with contextlib.suppress(TryAgain, ServerRefused):  # probed again when the result is needed
             hub.sides.probe(hub.runtime.now())
-    return made, hub
+    return made
 
 
 def init_of(hub: Clone, tip: str | None, prefix: str, domain: str | None = None) -> Init:

@@ -12,6 +12,7 @@ from bd.store.clone import Clone
 from bd.store.contract import REWRITTEN, Draft, Entry, SideRef
 from bd.store.hub_location import Place, locate
 from bd.store.local.tokens import Tokens, session
+from bd.store.offline_queue import QueuedWrite
 from bd.store.rejected import KeptCommit
 from bd.store.snapshot import CachedSnapshot
 from bd.store.transaction.outcome import Outcome
@@ -25,6 +26,7 @@ __all__ = [
     "KeptCommit",
     "Outcome",
     "Place",
+    "QueuedWrite",
     "SideRef",
     "Tokens",
     "locate",

@@ -14,11 +14,13 @@ from bd.core.identity import git_author
 from bd.core.model import Change
 from bd.core.operation import DecisionContext
 from bd.core.settings import of_hub
+from bd.store.contract import VIEW
 from bd.store.local.tokens import Tokens
 from bd.store.replica import Replica
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
+    from datetime import datetime
     from typing import Any, Protocol
 
     from bd.core.operation import Operation
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
     from bd.core.settings import Settings
     from bd.store.hub_location import Place
     from bd.store.local.tokens import Tokens
+    from bd.store.offline_queue import QueuedWrite
     from bd.store.rejected import KeptCommit
     from bd.store.snapshot import CachedSnapshot
     from bd.store.sync import Edits
@@ -78,7 +81,10 @@ class Clone(Replica):
 
     def publish(self, operation: Operation) -> Outcome:
         """Carry out an operation. Raises its refusal, TryAgain (with `written`), ServerRefused, Damaged."""
-        outcome = self.writing().run(operation)
+        try:
+            outcome = self.writing().run(operation)
+        finally:
+            self._has_tried()
         self._has_written()
         return outcome
 
@@ -104,9 +110,16 @@ class Clone(Replica):
         """
         from bd.store.sync import sync  # noqa: PLC0415  most commands publish what was typed alone
 
-        outcome, edits = sync(self, self.writing(force=force, reason=reason), by)
+        try:
+            outcome, edits = sync(self, self.writing(force=force, reason=reason), by)
+        finally:
+            self._has_tried()
         self._has_written()
         return outcome, edits
+
+    def _has_tried(self) -> None:
+        if self.on_tried:
+            self.on_tried()
 
     def _has_written(self) -> None:
         if self.on_written:
@@ -167,6 +180,28 @@ class Clone(Replica):
         from bd.store import rejected  # noqa: PLC0415  hardly anything is refused
 
         return rejected.kept(self)
+
+    def queued(self) -> list[QueuedWrite]:
+        """Return the unpublished writes of this clone, oldest first."""
+        from bd.store import offline_queue  # noqa: PLC0415  hardly anything waits
+
+        return offline_queue.queued(self)
+
+    def left_behind(self, before: datetime) -> tuple[list[QueuedWrite], list[QueuedWrite]]:
+        """Return the writes that this clone has kept since before an instant: unpublished ones, and refused ones."""
+        from bd.store import rejected  # noqa: PLC0415  readers need none of it
+
+        is_waiting, may_keep = self.remote_name and self.repo.ref(VIEW) != self.published(), rejected.may_keep(self)
+        if not is_waiting and not may_keep:
+            return [], []
+        from bd.store import offline_queue  # noqa: PLC0415  hardly anything waits
+
+        waiting = offline_queue.queued(self)
+        known = {one.uid for one in waiting}
+        kept = rejected.kept(self) if may_keep else []
+        refused = [offline_queue.written(self, item.commit)._replace(uid=item.uid) for item in kept if item.uid not in known]
+        old = [[one for one in found if times.instant_of(one.since) <= before] for found in (waiting, refused)]
+        return old[0], old[1]
 
     def dismiss(self, uid: str) -> bool:
         """Dismiss a rejected change. Return whether there was one."""

@@ -48,6 +48,8 @@ class Place(NamedTuple):
     user_mail: str
     clone_layer: Mapping[str, Any]
     user_layer: Mapping[str, Any]
+    # Settings of bd that come from git's configuration.
+    git_layer: Mapping[str, Any] = {}
 
     @property
     def folder(self) -> str:
@@ -162,6 +164,7 @@ def _place(repo: GitRepo, branch: str, known: Mapping[str, Any]) -> Place:
         _last(known["git"], "user.email"),
         known["clone"],
         known["user"],
+        {"sign_off": _last(known["git"], "format.signoff") or None},
     )
 
 
@@ -233,7 +236,9 @@ def _read(repo: GitRepo) -> dict[str, Any]:
     return {
         "sources": sources,
         "git": {
-            key: values for key, values in git.items() if key.startswith(("remote.", "branch.", "user.", "core.", "include"))
+            key: values
+            for key, values in git.items()
+            if key.startswith(("remote.", "branch.", "user.", "core.", "format.signoff", "include"))
         },
         "clone": clone,
         "user": user,

@@ -1,4 +1,7 @@
-"""Rejected changes: commits that the hub refused, kept under `refs/bd/kept/<uid>` until dismissed, so that no work is lost."""
+"""Rejected changes: commits that the hub refused, kept under `refs/bd/kept/<uid>` until dismissed, so that no work is lost.
+
+If the hub refuses this clone as a whole, its writes stay in the offline queue (offline_queue.py); the reason is kept here.
+"""
 
 from __future__ import annotations
 
@@ -23,14 +26,30 @@ class KeptCommit(NamedTuple):
 def keep(replica: Replica, uid: str, commit: str, error: str) -> None:
     """Keep a refused commit."""
     replica.repo.update_refs([(f"{PREFIX}{uid}", commit, None)])
-    replica.note_json(_REASONS, {**(replica.noted_json(_REASONS, _SHAPE) or {}), uid: error})
+    note_reason(replica, uid, error)
+
+
+def note_reason(replica: Replica, uid: str, error: str) -> None:
+    """Record why the hub refused a write of this clone, and forget the reasons of writes that were published since."""
+    still = {item.uid: item.error for item in kept(replica)}
+    replica.note_json(_REASONS, {**still, uid: error})
 
 
 def kept(replica: Replica) -> list[KeptCommit]:
     """Return the rejected changes of this clone."""
     reasons = replica.noted_json(_REASONS, _SHAPE) or {}
-    refs = replica.repo.refs(PREFIX)
-    return [KeptCommit(ref[len(PREFIX) :], commit, reasons.get(ref[len(PREFIX) :], "")) for ref, commit in refs.items()]
+    refs = {ref[len(PREFIX) :]: commit for ref, commit in replica.repo.refs(PREFIX).items()}
+    found = [KeptCommit(uid, commit, reasons.get(uid, "")) for uid, commit in refs.items()]
+    if reasons.keys() - refs.keys():
+        from bd.store.offline_queue import queued  # noqa: PLC0415  hardly any hub refuses a clone
+
+        found += [KeptCommit(one.uid, one.commit, reasons[one.uid]) for one in queued(replica) if one.uid in reasons]
+    return found
+
+
+def may_keep(replica: Replica) -> bool:
+    """Return whether there may be rejected changes, without starting a process."""
+    return bool(replica.noted_json(_REASONS, _SHAPE))
 
 
 def dismiss(replica: Replica, uid: str) -> bool:

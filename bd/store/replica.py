@@ -18,7 +18,7 @@ from bd.core import times
 from bd.core.errors import NoHub, NotFound, TryAgain
 from bd.core.json_shapes import MAYBE_TEXT, fits, json_value
 from bd.core.schema import CONFIG_PATH
-from bd.core.settings import from_environment, merge
+from bd.core.settings import early, from_environment, merge
 from bd.store import format_version
 from bd.store.cache.cache import Cache
 from bd.store.contract import PUBLISHED, VIEW, ZERO
@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from bd.store.worktree.worktree import Worktree
 
 _TRACKED = "tracked"
+_EARLY = "early-settings.json"
 HEARD = "heard.json"
 NEVER = "1970-01-01T00:00:00Z"
 
@@ -75,6 +76,7 @@ class Replica:
         self.on_note = on_note  # called with notes that must be shown even if the command ends with an error
         self.on_state: Callable[[str], None] | None = None  # called with each state of a write, for `bd -v`
         self.on_written: Callable[[], None] | None = None  # called after every write and every sync of this process
+        self.on_tried: Callable[[], None] | None = None  # called after every attempt to write or sync
         self._cache: Cache | None = None
         self._memory: list[Cache] = []
         self._held: Lock | None = None
@@ -88,6 +90,7 @@ class Replica:
         # The last known tip of the hub when the lock was taken.
         self.published_before: str | None = None
         self._said: dict[str, Any] | None = None
+        self._early: dict[str, Any] | None = None
 
     def close(self) -> None:
         """End helper processes, release the lock and close the cache."""
@@ -300,15 +303,35 @@ class Replica:
             self.on_progress(done, of, "reading beads")
 
     def settings(self, snapshot: CachedSnapshot | None = None) -> Settings:
-        """Return the settings in force on a snapshot of this clone; without one, those that don't depend on the hub."""
+        """Return the settings in force on a snapshot of this clone.
+
+        Without one, before anything is read, `EARLY_KEYS` have the hub's last known values.
+        """
+        config = snapshot.config() if snapshot is not None else self._early_settings()
         layers = [
             ("flag", self.flags),
             ("environment", from_environment(os.environ)),
             ("clone", self.place.clone_layer),
             ("user", self.place.user_layer),
-            ("hub", snapshot.config() if snapshot is not None else {}),
+            ("git", self.place.git_layer),
+            ("hub", config),
         ]
-        return merge(layers)
+        merged = merge(layers)
+        if snapshot is not None and isinstance(snapshot, CachedSnapshot) and snapshot.cache is self._cache:
+            self._note_early_settings(early(config))
+        return merged
+
+    def _early_settings(self) -> dict[str, Any]:
+        if self._early is None:
+            self._early = self.noted_json(_EARLY) or {}
+        return self._early
+
+    def _note_early_settings(self, said: dict[str, Any]) -> None:
+        if said == self._early_settings():
+            return
+        self._early = said
+        with suppress(OSError):
+            self.note_json(_EARLY, said)
 
     def check_format(self, snapshot: CachedSnapshot, operation: Operation | None = None) -> None:
         """Refuse to write if there is no hub that this bd can write; see format_version.py for the errors."""

@@ -63,14 +63,15 @@ def sync(replica: Replica, writing: Writing, by: str) -> tuple[Outcome, Edits]:
 
     Raises RemoteUnreachable, ServerRefused, Damaged; what a newer hub refuses is kept and reported.
     """
-    author = git_author(by, replica.settings(replica.snapshot()), replica.place.user_name, replica.place.user_mail)
+    settings = replica.settings(replica.snapshot())
+    author = git_author(by, settings, replica.place.user_name, replica.place.user_mail)
     replica.begin_write()  # else another sync could move the branch between reading the files and committing them
     try:
         recovery.settle_files(replica)
         edits = edited(replica)
         hand = replica.repo.ref(replica.branch)
         if edits.files:
-            hand = _staged(replica, edits, hand, by, author)
+            hand = _staged(replica, edits, hand, by, author, settings.commit_prefix)
         outcome = writing.run(None, hand=hand)
         return outcome._replace(notes=(*outcome.notes, *_left_out(edits.requested))), edits
     finally:
@@ -84,11 +85,11 @@ def _left_out(requested: list[str]) -> list[str]:
     return [f"not published, for git does not track it: {named} (`git add` it to publish it)"]
 
 
-def _staged(replica: Replica, edits: Edits, parent: str | None, by: str, author: str) -> str:
+def _staged(replica: Replica, edits: Edits, parent: str | None, by: str, author: str, prefix: str) -> str:
     """Commit the edited files on top of the local branch, and put them into the index. The branch does not move."""
     names = [os.path.basename(path).removesuffix(".yaml") for path in edits.files]
     what = " ".join(names) if len(names) <= 3 else f"{len(names)} files"
-    message = f"edit: {what} by {by.split(':', 1)[-1]}\n"
+    message = f"{prefix}edit: {what} by {by.split(':', 1)[-1]}\n"
     draft = Draft(message, author, int(replica.runtime.now().timestamp()), edits.files)
     commit = replica.repo.write_commits(parent, [draft])[0]
     try:

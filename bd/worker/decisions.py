@@ -60,8 +60,8 @@ class Standing(Value):
         return self.replace(nothing=why, tip=tip, next_look_s=next_look_s)
 
     def failed_to_look(self, why: BdError, now_s: float) -> Standing:
-        """A transient error prevented the look."""
-        return self.replace(nothing=why, next_look_s=now_s + AGAIN_S)
+        """A transient error prevented the look; a busy server says how long to wait."""
+        return self.replace(nothing=why, next_look_s=now_s + max(AGAIN_S, why.data.get("retry_after_s") or 0))
 
     def woken(self) -> Standing:
         """The hub has moved."""
@@ -123,16 +123,21 @@ def next_look_in_s(pace_s: float, stall_s: float | None, turn_s: float | None) -
 def pause_before_try_s(tried: int, standing: Standing, error: BdError) -> float | None:
     """Return the pause before writing finished work again; None to give up. After a second stop request there are two tries."""
     last = 1 if standing.stops > 1 else LAST_TRIES - 1
-    if tried >= last or error.data.get("written") == "local":
+    if tried >= last or error.data.get("scope") == "hub" or _is_published_later(error):
         return None
     return grown_s(1.0, tried, _LONGEST_PAUSE_S)
 
 
+def _is_published_later(error: BdError) -> bool:
+    """Return whether the write is in the offline queue: a later command publishes it."""
+    return error.data.get("written") == "local" and "kept" not in error.data
+
+
 def after_error(error: BdError, outcome: Outcome) -> tuple[str, str] | Outcome:
     """Return what is reported if an outcome could not be written, or the failure that is written instead."""
+    if _is_published_later(error):
+        return outcome.what, f"{outcome.text or 'Done'} ({error})"
     if isinstance(error, TryAgain):
-        if error.data.get("written") == "local":
-            return outcome.what, f"{outcome.text or 'Done'} ({error})"
         return "unknown", f"{error}; the hub frees it when it stalls"
     if isinstance(error, (NotFound, StaleToken)):
         return "lost", str(error)

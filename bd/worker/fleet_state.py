@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from bd.core.errors import RemoteUnreachable
+from bd.core.errors import RemoteUnreachable, ServerRefused
 from bd.core.times import instant_of, timedelta
 from bd.policy import clocks, liveness
 from bd.policy.clocks import Clocks, Stamp
@@ -76,14 +76,14 @@ def look_if_possible(hub: Clone, by: str, *, fetch: bool = True) -> tuple[View, 
     """Observe the hub; if the remote is unreachable, use what this clone last knew, and return the reason."""
     try:
         return look(hub, by, fetch=fetch), ""
-    except RemoteUnreachable as error:
+    except (RemoteUnreachable, ServerRefused) as error:
         return look(hub, by, fetch=False), error.message
 
 
 def look(hub: Clone, by: str, *, fetch: bool = True) -> View:
     """Fetch heartbeats and the hub. Without `fetch`: use what this clone last knew.
 
-    Raises RemoteUnreachable; then nothing was observed, and no silence is counted.
+    Raises RemoteUnreachable and ServerRefused; then nothing was observed, and no silence is counted.
     """
     beats = hub.listen() if fetch else {}
     if fetch:

@@ -359,7 +359,7 @@ class Worker:
             args["next"] = self._claim_args(hub, hub.settings(snapshot))
         try:
             written = self._write(hub, Close(**args))
-        except RemoteUnreachable as error:
+        except (RemoteUnreachable, ServerRefused) as error:
             if error.data.get("written") == "unknown" or not args.pop("next", None):
                 raise
             written = hub.publish(Close(**args))  # on its own it is kept in this clone until the hub is back
@@ -375,13 +375,17 @@ class Worker:
         """Publish the end of a claim; transient errors must not lose finished work."""
         for tried in range(decisions.LAST_TRIES):
             try:
-                return hub.publish(operation)
+                written = hub.publish(operation)
             except (TryAgain, ServerRefused) as error:
                 pause_s = decisions.pause_before_try_s(tried, self._now(), error)
                 if pause_s is None:
                     raise
                 self._tell(f"{error}; trying again")
                 self._runtime.sleep(pause_s)
+                continue
+            if tried:  # the first refusal kept it; now it is published
+                hub.dismiss(operation.uid)
+            return written
         raise AssertionError("unreachable")
 
     def _end_all(self) -> None:

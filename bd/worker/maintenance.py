@@ -21,7 +21,7 @@ from bd.operations.friction_beads import TellFriction
 from bd.policy import friction
 from bd.schedule.sources import run_due
 from bd.store import SideRef
-from bd.store.git.repository import GitTimeout
+from bd.store.git.repository import GitRepo, GitTimeout
 from bd.store.heartbeat.side_refs import CLAIMS, PROBES
 
 if TYPE_CHECKING:
@@ -35,6 +35,8 @@ _NAME = "housekeeping.json"
 # Git packs if there are more loose objects than this; each claim leaves a handful.
 LOOSE_OBJECTS = 2000
 _PACKED = "packed.json"
+# Git says nothing while it packs.
+_PACKING_LIMIT_S = 900.0
 _PROBES_SEEN = "probes.json"
 _REFS_AT_ONCE = 50
 _ARCHIVED_AT_ONCE, _ARCHIVINGS = 500, 4
@@ -76,7 +78,9 @@ def pack_when_full(hub: Clone) -> list[str]:
         return []
     settings = ("-c", f"gc.auto={LOOSE_OBJECTS}", "-c", "gc.autoDetach=false", "-c", "gc.cruftPacks=true")
     try:
-        hub.repo.run(*settings, "gc", "--auto", "--quiet", check=False)
+        repo = hub.repo
+        patient = GitRepo(repo.git_dir, repo.common_dir, repo.work_tree, timeout_s=_PACKING_LIMIT_S)
+        patient.run(*settings, "gc", "--auto", "--quiet", check=False)
     except GitTimeout as error:
         return [str(error)]
     hub.note_json(_PACKED, {"left": _loose_sample(hub)})

@@ -24,7 +24,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
 ROOT = Path(__file__).parents[2]
-TESTS = ("tests/contract", "tests/store/test_transitions.py", "tests/store/test_member.py", "tests/race", "tests/hub")
+TESTS = (
+    "tests/contract",
+    "tests/store/test_transitions.py",
+    "tests/store/test_member.py",
+    "tests/histories",
+    "tests/race",
+    "tests/hub",
+)
 SESSIONS = 2
 # So many tests are tried for one condition: what these do not notice hardly any other does.
 LIMIT = 120

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import TYPE_CHECKING
 
 import pytest
 
+from bd.cli.app import open_clone
+from bd.core.settings import EARLY_KEYS
+from bd.core.times import duration_s
+from bd.store.hub_location import locate
+from bd.store.local.lock import CloneLock
 from tests.cli.test_globals import in_a_terminal, visible
 from tests.running import Clone
+from tests.runtime import RUNTIME
 from tests.truth import commit_file, git, tip, tip_file
 
 if TYPE_CHECKING:
@@ -191,3 +198,55 @@ def test_trust_is_the_clones_own(board: Clone, tmp_path: Path) -> None:
     git(tmp_path, "clone", "--quiet", str(board.path), "copy")
     assert not any(entry["trusted"] for entry in Clone(tmp_path / "copy").here("trust", "--json").json)
     assert tip(board.path) == before
+
+
+# --- what is shown is what holds --------------------------------------------------------------
+
+AN_OTHER = {"fresh_time": "7s", "lock_timeout": "11s", "git_timeout": "13s"}
+
+
+@pytest.mark.parametrize("layer", ["hub", "user", "clone", "environment"])
+@pytest.mark.parametrize("key", EARLY_KEYS)
+def test_what_holds_before_the_hub_is_read_is_what_is_shown(
+    key: str, layer: str, board: Clone, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if layer == "environment":
+        monkeypatch.setenv(f"BD_{key.upper()}", AN_OTHER[key])
+    else:
+        board.here("config", "set", key, AN_OTHER[key], f"--{layer}")
+    shown = board.here("config", "list", "--json").json[key]
+    assert shown == {"value": duration_s(AN_OTHER[key]), "source": layer}
+    with contextlib.closing(open_clone(locate(str(board.path)), RUNTIME)) as hub:
+        assert getattr(hub.settings(), key) == shown["value"]
+    assert board.here("config", "get", key).out.strip() == AN_OTHER[key]
+
+
+def test_a_hubs_time_for_the_lock_is_in_force_and_ends_with_its_setting(board: Clone) -> None:
+    board.here("config", "set", "lock_timeout", "0s")
+    with CloneLock(str(board.path / ".git" / "bd" / "lock"), 60, RUNTIME):
+        assert "for 0 s" in board.here("create", "Not now", "--json", code=6).json["error"]
+    board.here("config", "unset", "lock_timeout")
+    with contextlib.closing(open_clone(locate(str(board.path)), RUNTIME)) as hub:
+        assert hub.settings().lock_timeout == 60
+
+
+@pytest.mark.parametrize(
+    ("how", "source"),
+    [
+        ({"BD_AGENT": "coder"}, "environment"),
+        ({"BD_ACTOR": "coder"}, "environment"),
+        ({"BEADS_ACTOR": "coder"}, "environment"),
+        ({}, "flag"),
+    ],
+)
+def test_the_agent_that_is_shown_is_the_one_that_acts(how: dict[str, str], source: str, board: Clone) -> None:
+    flag = [] if how else ["--agent", "coder"]
+    assert board.here(*flag, "config", "show", "--json", env=how).json["agent"] == {"value": "coder", "source": source}
+    assert board.here(*flag, "whoami", "--json", env=how).json["agent"] == "coder"
+
+
+def test_a_hub_names_nobodys_agent(board: Clone) -> None:
+    refused = board.here("config", "set", "agent", "coder", code=2)
+    assert "--clone" in refused.err
+    commit_file(board.path, ".beads/config.yaml", "format: 2\nprefix: hub\nagent: mallory\n")
+    assert board.here("config", "show", "--json").json["agent"] == {"value": "", "source": "default"}

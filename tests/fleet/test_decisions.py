@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from bd.core.errors import BadInput, BdError, Damaged, NothingReady, RemoteUnreachable, StaleToken, TryAgain
+from bd.core.errors import BadInput, BdError, Damaged, NothingReady, RemoteUnreachable, ServerRefused, StaleToken, TryAgain
 from bd.policy.pacing import AGAIN_S
 from bd.worker import decisions
 from bd.worker.decisions import Standing
@@ -108,18 +108,27 @@ def test_after_nothing_it_looks_when_something_may_have_changed() -> None:
     assert decisions.next_look_in_s(60.0, 10.0, 5.0) == 5.0
 
 
+def test_a_busy_server_is_looked_at_again_when_it_said() -> None:
+    busy = RemoteUnreachable("busy", retry_after_s=60)
+    assert standing().failed_to_look(busy, 5.0).next_look_s == 65.0
+    assert standing().failed_to_look(RemoteUnreachable("away"), 5.0).next_look_s == 5.0 + AGAIN_S
+
+
 def test_finished_work_is_written_again_and_again_for_a_while() -> None:
     away = RemoteUnreachable("away")
     pauses = [decisions.pause_before_try_s(tried, standing(), away) for tried in range(5)]
     assert pauses == [1.0, 2.0, 4.0, 8.0, None]
     assert [decisions.pause_before_try_s(tried, standing(stops=2), away) for tried in range(2)] == [1.0, None]
     assert decisions.pause_before_try_s(0, standing(), TryAgain("kept", written="local")) is None
+    assert decisions.pause_before_try_s(0, standing(), ServerRefused("no right", scope="hub", written="local")) is None
+    assert decisions.pause_before_try_s(0, standing(), ServerRefused("declined", kept="uid", written="local")) == 1.0
 
 
 @pytest.mark.parametrize(
     ("error", "told"),
     [
         (TryAgain("kept", written="local"), (DONE, "fine (kept)")),
+        (ServerRefused("no right", scope="hub", written="local"), (DONE, "fine (no right)")),
         (TryAgain("away", written="unknown"), ("unknown", "away; the hub frees it when it stalls")),
         (StaleToken("no longer yours"), ("lost", "no longer yours")),
         (Damaged("a file"), ("unknown", "a file")),
@@ -133,4 +142,6 @@ def test_what_the_hub_does_not_take_as_done_is_a_failure_that_says_why() -> None
     done = Outcome(DONE, "", "fine")
     assert decisions.after_error(BadInput("odd"), done) == Outcome(FAILED, "invalid_output", "can't be kept as done: odd")
     assert decisions.after_error(BdError("full"), done) == Outcome(FAILED, "other", "can't be kept as done: full")
+    declined = ServerRefused("declined", kept="uid", written="local")
+    assert decisions.after_error(declined, done) == Outcome(FAILED, "other", "can't be kept as done: declined")
     assert decisions.after_error(BdError("full"), Outcome(FAILED, "other", "no")) == ("lost", "full")

@@ -159,6 +159,7 @@ def test_the_users_own_way_to_say_a_password_is_used(by: str, locked: HttpServer
 
 def test_a_wrong_password_ends_without_a_prompt(locked: HttpServer, hub: Path, tmp_path: Path) -> None:
     env = {"GIT_ASKPASS": str(asker(tmp_path, "wrong"))}
-    refused = run_here("clone", locked.url(hub), "alice", "--json", cwd=tmp_path, env=env, code=6)
+    refused = run_here("clone", locked.url(hub), "alice", "--json", cwd=tmp_path, env=env, code=5)
+    assert refused.json["scope"] == "hub"
     assert "Authentication failed" in refused.err
     assert not os.path.exists(tmp_path / "alice" / ".git")

@@ -14,7 +14,7 @@ from bd.core import times
 from tests.hub.hooks import git_wrapper, hook
 from tests.race.history import operations, subjects
 from tests.race.seeds import seed
-from tests.running import BD
+from tests.running import BD, run_here
 from tests.runtime import RUNTIME
 from tests.truth import git, tip, tip_bead, tip_paths
 
@@ -266,6 +266,43 @@ def test_a_hub_that_is_somebodys_checkout_refuses_for_good(setting: str, clone: 
     assert tip(hub) == before
 
 
+@pytest.mark.parametrize("by", ["the hub", "the user's own settings"])
+def test_a_hook_that_ends_the_transaction_is_a_refusal_in_its_words(by: str, clone: Clones, hub: Path, tmp_path: Path) -> None:
+    alice = clone("alice")
+    before = tip(hub)
+    script = hook(hub, "reference-transaction", 'echo "refs are frozen" >&2; exit 1')
+    if by != "the hub":  # which the server of a hub in a folder reads, too
+        git(tmp_path, "config", "--global", "core.hooksPath", str(hub / "hooks"))
+    result = alice.bd("create", "Something", "-d", "my long text", "--json", code=5)
+    assert (result.json["code"], result.json["written"]) == ("server_refused", "local")
+    assert "refs are frozen" in result.json["error"]
+    assert tip(hub) == before
+    [kept] = alice.bd("sync", "--kept", "--json").json
+    assert "my long text" in git(alice.path, "show", kept["commit"])
+    assert [bead["title"] for bead in alice.bd("list", "--json").json] == []
+    script.unlink()
+    alice.bd("create", "Something else")
+
+
+def test_a_hub_with_other_hashes_is_refused_at_once_and_leaves_nothing(tmp_path: Path) -> None:
+    other = tmp_path / "other.git"
+    git(tmp_path, "init", "--quiet", "--bare", "--object-format=sha256", str(other))
+    result = run_here("init", "made/hub", "--remote", str(other), "--json", cwd=tmp_path, code=5)
+    assert (result.json["code"], result.json["scope"], "written" in result.json) == ("server_refused", "hub", False)
+    assert "hash algorithm" in result.json["error"]
+    assert not (tmp_path / "made").exists()
+
+
+@pytest.mark.parametrize("where", ["new/folder", "empty", "full"])
+def test_an_init_that_fails_leaves_things_as_they_were(where: str, tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full" / "mine").write_text("mine")
+    before = sorted(tmp_path.rglob("*"))
+    run_here("init", where, "--remote", str(tmp_path / "nowhere.git"), cwd=tmp_path, code=6)
+    assert sorted(tmp_path.rglob("*")) == before
+
+
 def make_unreachable(writer: Clone) -> Callable[[], str]:
     """Point the clone's remote at nothing; call what is returned to get it back."""
     url = git(writer.path, "remote", "get-url", "origin")
@@ -315,8 +352,12 @@ def test_a_declined_write_does_not_take_the_earlier_ones_along(clone: Clones, hu
     hook(hub, "pre-receive", DECLINE_BEAD)
     result = alice.bd("create", "Not wanted", "--id", "hub-bad", "--json", code=5)
     assert "hub-bad is not wanted here" in result.json["error"]
+    assert result.json["written"] == "local"
     assert subjects(hub, "comment") == ["comment: hub-good by Test Person"]
-    assert alice.bd("sync", "--kept", "--json").json == []
+    [kept] = alice.bd("sync", "--kept", "--json").json
+    assert kept["uid"] == result.json["kept"]
+    assert "hub-bad is not wanted here" in kept["error"]
+    assert "beads/hub-bad.yaml" in git(alice.path, "show", "--name-only", "--format=", kept["commit"])
 
 
 def test_where_everything_is_declined_what_waits_goes_on_waiting(clone: Clones, hub: Path) -> None:
@@ -360,10 +401,14 @@ def test_declined_commits_made_by_hand_are_set_aside_one_by_one(clone: Clones, h
 # --- the remote can't be talked to --------------------------------------------------------
 
 
-class _AsksForPassword(http.server.BaseHTTPRequestHandler):
+class _Refuses(http.server.BaseHTTPRequestHandler):
+    """The first part of the path is the status that everybody gets."""
+
     def do_GET(self) -> None:
-        self.send_response(401)
-        self.send_header("WWW-Authenticate", 'Basic realm="the hub"')
+        status = int(self.path.split("/")[1])
+        self.send_response(status)
+        if status == 401:
+            self.send_header("WWW-Authenticate", 'Basic realm="the hub"')
         self.send_header("Content-Length", "0")
         self.end_headers()
 
@@ -372,13 +417,55 @@ class _AsksForPassword(http.server.BaseHTTPRequestHandler):
 
 
 @pytest.fixture
-def locked_url() -> Iterator[str]:
-    """A server on loopback that wants a password."""
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), _AsksForPassword)
+def refusing() -> Iterator[Callable[[int], str]]:
+    """A server on loopback: the URL at which it answers everything with a status."""
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), _Refuses)
     threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True).start()
-    yield f"http://127.0.0.1:{server.server_port}/hub.git"
+    yield lambda status: f"http://127.0.0.1:{server.server_port}/{status}/hub.git"
     server.shutdown()
     server.server_close()
+
+
+@pytest.fixture
+def locked_url(refusing: Callable[[int], str]) -> str:
+    """A server on loopback that wants a password."""
+    return refusing(401)
+
+
+@pytest.mark.parametrize("status", [401, 403, 404])
+def test_a_hub_that_refuses_whatever_it_is_asked(status: int, clone: Clones, hub: Path, refusing: Callable[[int], str]) -> None:
+    """Who looks for work ends with it; who writes is told, and keeps the text; who reads is answered from the clone."""
+    alice = clone("alice")
+    seed(alice, "hub-a", "hub-b")
+    url = git(alice.path, "remote", "get-url", "origin")
+    git(alice.path, "config", "protocol.http.allow", "always")
+    git(alice.path, "remote", "set-url", "origin", refusing(status))
+    for args in (("claim", "--next"), ("claim", "hub-a"), ("poll",), ("wait",), ("work", "--", "true")):
+        told = alice.here("--agent", "coder", "--json", *args, code=5)
+        assert (told.json["code"], told.json["scope"]) == ("server_refused", "hub"), args
+    for words in ("create Words", "comment hub-a words", "update hub-b -d text"):
+        told = alice.here(*words.split(), "--json", code=5)
+        assert (told.json["scope"], told.json["written"]) == ("hub", "local"), words
+    assert "refuses this clone" in alice.here("ready", "--agent", "coder").err
+    assert len(alice.here("list", "--json").json) == 3
+    alice.here("list", "--fetch", code=5)
+    kept = alice.here("sync", "--kept", "--json").json
+    assert [item["error"].partition(" by ")[0].partition(":")[0] for item in kept] == ["create", "comment", "update"]
+    git(alice.path, "remote", "set-url", "origin", url)
+    assert alice.here("sync", "--json").json["replayed"] == 3
+    assert alice.here("sync", "--kept", "--json").json == []
+
+
+@pytest.mark.parametrize("status", [429, 503])
+def test_a_busy_server_says_when_to_come_back(status: int, clone: Clones, refusing: Callable[[int], str]) -> None:
+    alice = clone("alice")
+    seed(alice, "hub-a")
+    git(alice.path, "config", "protocol.http.allow", "always")
+    git(alice.path, "remote", "set-url", "origin", refusing(status))
+    told = alice.here("claim", "--next", "--agent", "coder", "--json", code=6)
+    assert (told.json["code"], told.json["written"], told.json["retry_after_s"]) == ("remote_unreachable", "no", 60)
+    assert f"error: {status}" in told.json["error"]
+    assert alice.here("create", "Kept", "--json").json["published"] is False
 
 
 def alone(folder: Path, *args: str) -> tuple[int, str]:
@@ -408,11 +495,11 @@ def test_a_remote_that_wants_a_password_is_never_asked_for_one(clone: Clones, hu
     git(alice.path, "config", "protocol.http.allow", "always")
     git(alice.path, "remote", "set-url", "origin", locked_url)
     code, err = alone(alice.path, "claim", "hub-a", "--agent", "coder")
-    assert code == 6
-    assert "can't be reached" in err
+    assert code == 5
+    assert "refuses this clone" in err
     assert git(alice.path, "rev-parse", "refs/heads/main") == before
     code, err = alone(alice.path, "create", "Something new")
-    assert code == 0
+    assert code == 5
     assert "`bd sync` publishes it" in err
     assert git(alice.path, "rev-parse", "refs/heads/main") == before
     assert "not published" in alice.bd("doctor", "--no-fetch").out

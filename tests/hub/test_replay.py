@@ -270,6 +270,61 @@ def test_a_write_on_a_bead_that_was_deleted_is_kept(clone: Clones, hub: Path) ->
     assert len(alice.here("sync", "--kept", "--json").json) == 1
 
 
+@pytest.mark.parametrize("meanwhile", ["deleted", "deleted, and another made of its id"])
+def test_what_names_a_deleted_bead_is_kept_and_means_no_other(meanwhile: str, clone: Clones, hub: Path) -> None:
+    """Its only child's id begins like its own."""
+    alice, bob = clone("alice"), clone("bob")
+    bob.here("create", "Parent", "--id", "hub-p")
+    bob.here("create", "Child", "--id", "hub-p.kid", "--parent", "hub-p")
+    seed(bob, "hub-o", "hub-o2")
+    alice.here("sync")
+    with offline(alice):
+        alice.here("create", "New", "--id", "hub-new", "--parent", "hub-p")
+        alice.here("create", "Waits", "--id", "hub-w", "--deps", "hub-p")
+        alice.here("create", "Related", "--id", "hub-r", "--deps", "related:hub-p")
+        alice.here("update", "hub-o", "--parent", "hub-p")
+        alice.here("dep", "add", "hub-o2", "hub-p")
+        alice.here("schedule", "add", "daily", "--cron", "0 9 * * *", "--title", "Look", "--parent", "hub-p")
+        alice.here("create", "Fine", "--id", "hub-fine")
+    bob.here("delete", "hub-p", "--force")
+    if meanwhile != "deleted":
+        bob.here("create", "Another", "--id", "hub-p")
+    refused = alice.here("sync", "--json", code=5).json["refused"]
+    assert [item["code"] for item in refused] == ["no_such_bead"] * 6
+    assert len(alice.here("sync", "--kept", "--json").json) == 6
+    assert {"beads/hub-new.yaml", "beads/hub-w.yaml", "beads/hub-r.yaml"} & {*tip_paths(hub)} == set()
+    assert bead_of(hub, "hub-fine").title == "Fine"
+    assert (bead_of(hub, "hub-o").parent, bead_of(hub, "hub-o2").depends_on) == (None, [])
+
+
+def test_a_hand_edit_that_names_a_deleted_bead_is_kept(clone: Clones, hub: Path) -> None:
+    alice, bob = clone("alice"), clone("bob")
+    for bead_id in ("hub-o", "hub-p", "hub-q"):
+        seed(bob, bead_id)
+    alice.here("sync")
+    file = alice.path / "beads" / "hub-o.yaml"
+    file.write_text(file.read_text() + "depends_on: [hub-p]\n")
+    other = alice.path / "beads" / "hub-q.yaml"
+    other.write_text(other.read_text() + "depends_on: [hub-o]\n")
+    bob.here("delete", "hub-p", "--force")
+    bob.here("create", "Another", "--id", "hub-p")
+    refused = alice.here("sync", "--json", code=5).json["refused"]
+    assert [item["code"] for item in refused] == ["no_such_bead"]
+    assert bead_of(hub, "hub-o").depends_on == []
+    assert bead_of(hub, "hub-q").depends_on == ["hub-o"]
+
+
+def test_what_a_bead_of_an_id_that_was_taken_was_meant_by_is_refused_with_it(clone: Clones, hub: Path) -> None:
+    alice, bob = clone("alice"), clone("bob")
+    with offline(bob):
+        bob.here("create", "Of Bob", "--id", "hub-same")
+        bob.here("create", "Waits", "--id", "hub-w", "--deps", "hub-same")
+    alice.here("create", "Of Alice", "--id", "hub-same")
+    refused = bob.here("sync", "--json", code=5).json["refused"]
+    assert [item["code"] for item in refused] == ["id_taken", "no_such_bead"]
+    assert "beads/hub-w.yaml" not in tip_paths(hub)
+
+
 def test_a_deletion_of_a_bead_that_somebody_works_on_is_refused(clone: Clones, hub: Path) -> None:
     alice, bob = clone("alice"), clone("bob")
     seed(alice, "hub-a")
@@ -649,3 +704,41 @@ def test_programs_links_and_submodules_of_a_hand_commit_stay_what_they_are(more:
     (alice.path / "run.sh").chmod(0o644)
     assert alice.here("sync", "--json").json["refused"] == []
     assert git(hub, "ls-tree", "main", "run.sh").startswith("100644")
+
+
+# --- what is kept for long ------------------------------------------------------------------
+
+
+def test_what_waits_for_more_than_an_hour_is_named_by_every_write(clone: Clones, hub: Path) -> None:
+    """And by `attention`: the note of the day it was kept has long scrolled away."""
+    alice = clone("alice")
+    seed(alice, "hub-a", "hub-b")
+    later = {"BD_TEST_CLOCK_OFFSET_S": "7300"}
+    with offline(alice):
+        first = alice.bd("create", "Kept", "--id", "hub-kept")
+        alice.bd("comment", "hub-a", "soon")
+        assert "writes have been" not in first.err
+        assert alice.bd("attention", "--json", "--no-fetch").json["unpublished"] == []
+        for words in ("comment hub-a later", "claim hub-b --agent coder", "sync"):
+            told = alice.bd(*words.split(), env=later, check=False)
+            assert "not published for 2h: create: hub-kept by Test Person, comment: hub-a by Test Person" in told.err, words
+        listed = alice.bd("attention", "--json", "--no-fetch", env=later).json["unpublished"]
+        assert [entry["subject"] for entry in listed] == ["create: hub-kept by Test Person", "comment: hub-a by Test Person"]
+        assert "Not published for more than an hour" in alice.bd("attention", "--no-fetch", env=later).out
+    told = alice.bd("comment", "hub-a", "now", env=later)
+    assert "not published for" not in told.err
+    assert alice.bd("attention", "--json", env=later).json["unpublished"] == []
+
+
+def test_what_was_refused_is_named_until_it_is_dismissed(clone: Clones, hub: Path) -> None:
+    alice = clone("alice")
+    seed(alice, "hub-a")
+    declining = hook(hub, "pre-receive", "echo no; exit 1")
+    uid = alice.bd("comment", "hub-a", "words", "--json", code=5).json["kept"]
+    declining.unlink()
+    later = {"BD_TEST_CLOCK_OFFSET_S": "7300"}
+    assert "refused by the hub" not in alice.bd("comment", "hub-a", "soon").err
+    told = alice.bd("comment", "hub-a", "later", env=later)
+    assert "1 write has been refused by the hub and kept here for 2h: comment: hub-a by Test Person" in told.err
+    alice.bd("sync", "--dismiss", uid)
+    assert "refused by the hub" not in alice.bd("comment", "hub-a", "again", env=later).err

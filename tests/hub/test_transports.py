@@ -229,7 +229,8 @@ def _is_refused_for_good(alice: Clone, hub: Path, bead_id: str, words: str) -> N
         assert words in refused.err
     assert tip(hub) == before
     assert [bead["id"] for bead in alice.here("list", "--json", "--fetch").json] == [bead_id]
-    assert alice.here("doctor", "--json").json["findings"] == []
+    [kept] = alice.here("sync", "--kept", "--json").json
+    assert kept["error"].startswith("create: ")
 
 
 def test_a_folder_that_may_not_be_written(request: pytest.FixtureRequest, hub: Path, tmp_path: Path) -> None:
@@ -272,11 +273,11 @@ def test_ssh_never_asks(hub: Path, tmp_path: Path, ssh_server: SshServer, monkey
     shut = ssh_server.environment("stranger") if why == "key" else ssh_server.environment(known=False)
     for name, value in shut.items():
         monkeypatch.setenv(name, value)
-    refused = alice.here("claim", bead_id, "--agent", "alice", "--json", code=6)
-    assert (refused.json["code"], refused.json["written"]) == ("remote_unreachable", "no")
+    refused = alice.here("claim", bead_id, "--agent", "alice", "--json", code=5)
+    assert (refused.json["code"], refused.json["scope"], "written" in refused.json) == ("server_refused", "hub", False)
     assert ("Permission denied" if why == "key" else "Host key verification failed") in refused.err
-    assert alice.here("create", "Kept", "--json").json["published"] is False
-    run_here("clone", way.url, str(tmp_path / "bob"), cwd=tmp_path, code=6)
+    assert alice.here("create", "Kept", "--json", code=5).json["written"] == "local"
+    run_here("clone", way.url, str(tmp_path / "bob"), cwd=tmp_path, code=5)
 
 
 @pytest.fixture
@@ -295,8 +296,8 @@ def locked(hub: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterat
 
 
 def test_a_password_is_never_asked_for(locked: HttpServer, hub: Path, tmp_path: Path) -> None:
-    refused = run_here("clone", locked.url(hub), "bob", "--json", cwd=tmp_path, code=6)
-    assert refused.json["code"] == "remote_unreachable"
+    refused = run_here("clone", locked.url(hub), "bob", "--json", cwd=tmp_path, code=5)
+    assert (refused.json["code"], refused.json["scope"]) == ("server_refused", "hub")
     assert "Authentication failed" in refused.err
     assert any('" 401 ' in line for line in locked.requests)
 
@@ -307,10 +308,11 @@ def test_a_password_that_stopped_working(locked: HttpServer, hub: Path, tmp_path
     alice = Clone(tmp_path / "alice")
     bead_id = alice.here("q", "There").out.strip()
     locked.phrase = "changed"
-    refused = alice.here("claim", bead_id, "--agent", "alice", "--json", code=6)
-    assert refused.json["written"] == "no"
+    refused = alice.here("claim", bead_id, "--agent", "alice", "--json", code=5)
+    assert refused.json["scope"] == "hub"
     assert "sesame" not in refused.out + refused.err
-    assert alice.here("create", "Kept", "--json").json["published"] is False
+    assert alice.here("create", "Kept", "--json", code=5).json["written"] == "local"
+    assert "Kept" in [bead["title"] for bead in alice.here("list", "--json").json]
     locked.phrase = "open sesame"
     assert alice.here("sync", "--json").json["replayed"] == 1
 

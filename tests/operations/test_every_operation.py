@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import pytest
 
 from bd.core import versions
-from bd.core.errors import BdError, NewerFormat
+from bd.core.errors import BdError, NewerFormat, NoSuchBead
 from bd.core.schema import CONFIG_PATH, SIGNERS_PATH, agent_path, capacity_path, trigger_path
 from bd.operations.agents import AddAgent, ClearAgent, RemoveAgent, RenameAgent
 from bd.operations.archive import Archive
@@ -378,6 +378,46 @@ def test_edges_follow_a_bead_whose_id_was_minted_anew(operation: Operation, edge
     assert bead is not None
     named = {"parent": [bead.parent], "depends_on": bead.depends_on, "links": [link.id for link in bead.links]}[edge]
     assert named == ["hub-a9"]
+
+
+NAMING = {
+    "parent": Create(beads=[{"title": "New", "parent": "a"}], **by()),
+    "depends_on": Create(beads=[{"title": "New", "depends_on": ["hub-a"]}], **by()),
+    "deps": Create(beads=[{"title": "New", "deps": ["discovered-from:a"]}], **by()),
+    "links": Create(beads=[{"title": "New", "links": [{"type": "related", "id": "hub-a"}]}], **by()),
+    "references": Create(beads=[{"title": "New", "spec": {"context_refs": ["task:hub-a:output"]}}], **by()),
+    "a plan": ApplyPlan(beads=[{"title": "Root", "name": "root"}, {"title": "Task", "name": "t", "depends_on": ["a"]}], **by()),
+    "update": Update(ids=["hub-e"], set={"parent": "a"}, **by()),
+    "dep add": DepAdd(ids=["hub-e", "a"], **by()),
+    "a schedule": AddSchedule(schedule={"name": "s", "cron": "0 * * * *", "title": "x", "parent": "a"}, **by()),
+    "a trigger": AddTrigger(trigger={"name": "t", "on": "dag:a", "plan": [{"title": "x", "name": "x"}]}, **by()),
+}
+
+
+@pytest.mark.parametrize("others", ["a child alone", "another one of the id"])
+@pytest.mark.parametrize("name", NAMING)
+def test_what_names_a_bead_that_is_gone_means_no_other(name: str, others: str) -> None:
+    """Neither the bead whose id begins so, nor the one that has the id by now."""
+    store, operation = a_hub(), NAMING[name]
+    form = operation.pinned(store.decide(operation), store.tip)
+    store.publish(Delete(ids=["hub-a"], **by()))
+    kid = make_bead("hub-a.kid", uid="01BX5ZZKBKACTAV9WEVGEMMVRZ", title="A child")
+    store.put(kid if others == "a child alone" else make_bead("hub-a", uid="01BX5ZZKBKACTAV9WEVGEMMVRZ", title="Another"))
+    with pytest.raises(NoSuchBead):
+        store.decide(revived(form))
+    if others == "a child alone" and name not in ("links", "references"):  # nothing is looked up there without a uid
+        older = {**form, "args": {**{key: value for key, value in form["args"].items() if key != "uids"}, "is_exact": True}}
+        with pytest.raises(NoSuchBead):  # a commit of a bd that named none
+            store.decide(revived(older))
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_every_bead_that_is_named_is_named_by_its_uid(name: str) -> None:
+    store, operation = a_hub(), CASES[name].make()
+    form = operation.pinned(store.decide(operation), store.tip)
+    for bead_id in operation.named_in(form["args"]):
+        bead = store.tip.bead(bead_id)
+        assert bead is None or bead.uid is None or form["args"]["uids"][bead_id] == bead.uid
 
 
 def test_removing_an_edge_follows_too() -> None:

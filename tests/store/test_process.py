@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import signal
 import subprocess
@@ -68,6 +69,14 @@ def test_who_takes_too_long_goes_on_until_it_is_ended() -> None:
     running.close()
     assert running.wait() == -signal.SIGKILL
     running.kill()  # once more does nothing
+
+
+def test_who_gets_on_may_take_as_long_as_it_takes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The limit is one on silence: here each look at the clock finds it ten seconds later."""
+    now_s = itertools.count(0.0, 10.0)
+    monkeypatch.setattr("bd.store.git.process.monotonic", lambda: next(now_s))
+    running = shell("for line in 1 2 3 4 5 6 7 8 9; do echo $line >&2; sleep 0.01; done; echo end")
+    assert running.communicate(None, 40)[0] == b"end\n"
 
 
 def test_who_has_closed_its_streams_and_goes_on_takes_too_long_too() -> None:

@@ -470,7 +470,12 @@ def unconfirmed(answer: PushAnswer, sides: int = 0) -> states.Unconfirmed:
         (PushAnswer({}, ""), NEWER, None, "lost", 0),
         (PushAnswer({}, ""), TIP, None, "unknown", 1),
         (PushAnswer({}, "hook declined"), TIP, None, "refused", 0),
-        (PushAnswer({BRANCH: PushLine("!", "failed to update ref")}, ""), TIP, None, "stuck", 1),
+        (PushAnswer({BRANCH: PushLine("!", "failed to update ref")}, ""), TIP, None, "stuck", 0),
+        (PushAnswer({}, "fatal: the remote end hung up unexpectedly"), TIP, None, "unknown", 1),
+        (PushAnswer({}, "fatal: the receiving end does not support this repository's hash algorithm"), TIP, None, "refused", 0),
+        (PushAnswer({}, "fatal: unable to access 'u': The requested URL returned error: 503"), TIP, None, "busy", 0),
+        (PushAnswer({}, "fatal: unable to access 'u': Could not resolve host: u"), TIP, None, "unknown", 1),
+        (PushAnswer({BRANCH: PushLine("!", "[remote rejected] (unheard of)")}, ""), TIP, None, "refused", 0),
     ],
 )
 def test_what_a_look_says_of_a_push(answer: PushAnswer, tip: str, holds: str | None, kind: str, left: int) -> None:
@@ -571,8 +576,12 @@ def test_without_side_refs_the_requests_are_taken_back() -> None:
 
 def test_a_declined_operation_of_ones_own_is_refused() -> None:
     state = after(pushed(Verdict("refused", DECLINED), batch("own")), effects.Learned(None, None))
-    assert isinstance(state, states.Failed)
-    assert isinstance(state.error, ServerRefused)
+    assert isinstance(state, states.Declined)
+    assert (state.effect.commit, state.effect.error) == ("c0", state.error)
+    kept = ServerRefused("declined", written="local")
+    failed = after(state, effects.Aside(kept))
+    assert isinstance(failed, states.Failed)
+    assert failed.error is kept
 
 
 def test_who_is_declined_with_others_goes_on_alone() -> None:
@@ -590,8 +599,11 @@ def test_a_declined_batch_is_pushed_one_by_one() -> None:
     second = after(landed, effects.Learned(None, None))
     assert (type(second), second.effect.commit, second.effect.base) == (states.Pushing, "c1", "c0")
     assert [one.is_settled for one in second.work.members] == [False, True]
-    refused = states.Pushed(second.work, second.attempt, exactly=False, verdict=Verdict("refused", DECLINED))
-    left = after(refused, effects.Learned(None, None))
+    answered_work = second.work.replace(unanswered=())
+    refused = states.Pushed(answered_work, second.attempt, exactly=False, verdict=Verdict("refused", DECLINED))
+    declined = after(refused, effects.Learned(None, None))
+    assert (type(declined), declined.operation.uid) == (states.Declined, "own")
+    left = after(declined, effects.Aside(declined.error))
     assert (type(left), left.work.mode, list(left.work.declined), left.work.accepted) == (
         states.Fetching,
         ALONE,
@@ -600,6 +612,27 @@ def test_a_declined_batch_is_pushed_one_by_one() -> None:
     )
     last = states.Pushed(second.work, second.attempt, exactly=False, verdict=Verdict("landed", commit="c1"))
     assert isinstance(after(last, effects.Learned(None, None)), states.Following)
+
+
+@pytest.mark.parametrize(
+    ("change", "uid"), [({"unanswered": ("earlier",)}, "own"), ({"own": member(result=DONE)}, "own"), ({}, "an earlier write")]
+)
+def test_what_may_still_land_and_what_waits_here_anyway_is_not_set_aside(change: dict[str, Any], uid: str) -> None:
+    state = after(pushed(Verdict("refused", DECLINED), batch(uid), **change), effects.Learned(None, None))
+    assert (type(state), list(state.work.declined)) == (states.Fetching, [uid])
+
+
+@pytest.mark.parametrize("unanswered", [(), ("earlier",)])
+def test_a_busy_server_is_asked_for_nothing_more(unanswered: tuple[str, ...]) -> None:
+    busy = pushed(Verdict("busy", "error: 429"), batch("own"), unanswered=unanswered)
+    state = after(busy, effects.Learned(None, None))
+    if unanswered:
+        assert state.error.data["written"] == "unknown"
+    else:
+        assert isinstance(state, states.Offline)
+        assert state.error.data["retry_after_s"] == 60
+    settled = busy.replace(work=busy.work.replace(own=member(result=DONE), neighbours=(member("b", path="p"),)))
+    assert isinstance(after(settled, effects.Learned(None, None)), states.Following)
 
 
 @pytest.mark.parametrize(("verdict", "base"), [(Verdict("landed", commit="c0"), "c0"), (Verdict("lost"), TIP)])
@@ -790,7 +823,16 @@ def reports(draw: st.DrawFn, state: Any) -> Any:  # noqa: C901  a report for eac
     if isinstance(effect, effects.Push):
         return answered(
             *draw(
-                st.sampled_from([("", ""), ("[rejected] (fetch first)", ""), (None, "hung up"), (DECLINED, "no"), ("failed", "")])
+                st.sampled_from(
+                    [
+                        ("", ""),
+                        ("[rejected] (fetch first)", ""),
+                        (None, "hung up"),
+                        (None, "error: 429"),
+                        (DECLINED, "no"),
+                        ("failed to update ref", ""),
+                    ]
+                )
             ),
             flag=draw(st.sampled_from("!*")),
         )
@@ -798,6 +840,8 @@ def reports(draw: st.DrawFn, state: Any) -> Any:  # noqa: C901  a report for eac
         return LAGGING
     if isinstance(effect, effects.Confirm):
         return effects.Fetched(tip, draw(st.sampled_from([None, effect.commit, *effect.unanswered])), {})
+    if isinstance(effect, effects.SetAside):
+        return effects.Aside(effect.error)
     if isinstance(effect, effects.Learn):
         return effects.Learned(tip, TERMS) if effect.is_race else effects.Learned(None, None)
     if isinstance(effect, effects.Withdraw):

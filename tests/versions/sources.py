@@ -56,7 +56,7 @@ def layouts() -> dict[str, Layout]:
         ),
     }
     for verb, kind in REGISTRY.items():
-        parts = [repr(sorted(kind.takes)), *_of_code([kind.prepare, kind.pinned]), *every_verb]
+        parts = [repr(sorted(kind.takes)), *_of_code([kind.prepare, kind.exact_form]), *every_verb]
         found[f"operation {verb}"] = Layout(versions.operation(verb), _sum(parts))
     return dict(sorted(found.items()))
 

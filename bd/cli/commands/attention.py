@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from bd.cli.app import SIGNS
+from bd.cli.app import LONG, SIGNS
 from bd.cli.output import escaped
 from bd.cli.spec import Command
 from bd.core.times import age_text
@@ -23,6 +23,7 @@ HEADINGS = {
     "waiting": "Waiting for a person: `bd answer ID TEXT`",
     "stalled": "Stalled: `bd stalled --reassign ID`",
     "refused": "Refused by the hub and kept in this clone: `bd sync --kept`",
+    "unpublished": "Not published for more than an hour: `bd sync`",
     "offline": "Agents presumed offline",
     "damaged": "Files that can't be read: `bd doctor`",
 }
@@ -32,8 +33,8 @@ SPEC = Command(
     "attention",
     help="""List what needs a person.
 
-    Beads that were given up, questions, stalls, writes the hub refused, agents that fell silent, damaged
-    files. Always exit 0. Fetches first, unless told --no-fetch.
+    Beads that were given up, questions, stalls, writes the hub refused or has not got for more than an hour, agents
+    that fell silent, damaged files. Always exit 0. Fetches first, unless told --no-fetch.
     """,
     examples=["bd attention", "bd attention --json | jq .total"],
 )
@@ -43,7 +44,8 @@ def run(app: App) -> None:
     """List what needs a person."""
     view = app.look()
     app.leave_out(SIGNS, "what the hub refused of this clone")
-    found = gather(app.snapshot(), view.stalls, () if app.flags.at else app.hub.kept(), app.now)
+    refused, waiting = ((), []) if app.flags.at else (app.hub.kept(), app.hub.left_behind(app.now - LONG)[0])
+    found = gather(app.snapshot(), view.stalls, refused, waiting, app.now)
     if app.out.is_json:
         app.out.object(found.as_json())
     else:
@@ -81,6 +83,8 @@ def _words(kind: str, entry: dict[str, Any]) -> str:
         return f"{get('id')}  {get('title')}   {get('owner') or 'nobody'}: it {get('text')}, last sign {age} ago"
     if kind == "refused":
         return f"{get('uid')}  {get('error') or 'no reason noted'}"
+    if kind == "unpublished":
+        return f"{get('subject')}   {age} ago"
     if kind == "offline":
         holds = f", holds {', '.join(get('beads', []))}" if get("beads") else ""
         return f"{get('agent')}   last heard of {age} ago{holds}"

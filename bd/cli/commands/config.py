@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from typing import TYPE_CHECKING
 
@@ -9,7 +10,7 @@ from bd.cli.spec import Argument, Command, Flag, Group
 from bd.core.errors import BadInput
 from bd.core.ids import check_agent, check_prefix
 from bd.core.schema import CONFIG_PATH
-from bd.core.settings import HUB_KEYS, KEYS, OWN_KEYS, PLACE_KEYS, is_duration
+from bd.core.settings import HUB_KEYS, KEYS, OWN_KEYS, PERSONAL_KEYS, PLACE_KEYS, is_duration
 from bd.core.settings import stored as stored_value
 from bd.core.times import duration_text
 from bd.operations.beads import Write
@@ -39,6 +40,15 @@ _ALIASES = {
 _LEAST_VALUE, _WIDEST_VALUE = 12, 28
 # Fewer columns than this are no room for words.
 _LEAST_WORDS = 24
+_SOURCES = {
+    "--agent": "flag",
+    "--actor": "flag",
+    "BD_AGENT": "environment",
+    "BEADS_ACTOR": "environment",
+    "BD_ACTOR": "environment",
+    "clone configuration": "clone",
+    "user configuration": "user",
+}
 
 
 def _check(name: str, value: str) -> None:
@@ -55,11 +65,27 @@ def _check(name: str, value: str) -> None:
 
 def _entry(name: str, part: str) -> str:
     """An entry of a list as it is kept; the Go tool's have a category behind a colon."""
-    return part if name in OWN_KEYS else part.partition(":")[0]
+    return part.partition(":")[0] if name in ("types", "statuses") else part
+
+
+def _agent(app: App) -> tuple[str, str]:
+    """Return the agent that the next command acts as, and the layer that names it. `bd whoami` shows more."""
+    who = app.identity
+    return (who.agent, _SOURCES[who.source]) if who.agent and who.source in _SOURCES else ("", "default")
+
+
+def _place_source(app: App, name: str) -> str:
+    """Return the layer that says where the hub is kept; the clone's if bd found it."""
+    if os.environ.get(f"BD_{name.upper()}"):
+        return "environment"
+    place = app.hub.place
+    return "user" if name == "branch" and not place.clone_layer.get(name) and place.user_layer.get(name) else "clone"
 
 
 def _value(app: App, key: str) -> Any:
     name = _ALIASES.get(key, key)
+    if name == "agent":
+        return _agent(app)[0]
     if name in KEYS:
         return getattr(app.settings(), name)
     if name == "branch":
@@ -99,10 +125,11 @@ SHOW = Command(
 def show(app: App) -> None:
     """Show every setting, its value and its source."""
     settings = app.settings()
-    rows = [[name, _text(_shown(name, getattr(settings, name))), settings.sources[name], key.help] for name, key in KEYS.items()]
+    sources = {**settings.sources, "agent": _agent(app)[1]}
+    rows = [[name, _text(_shown(name, _value(app, name))), sources[name], key.help] for name, key in KEYS.items()]
     rows += [
-        ["branch", app.hub.branch_name, "clone", "the branch the hub is on"],
-        ["remote", app.hub.remote_name or "(none)", "clone", "what it is shared through"],
+        ["branch", app.hub.branch_name, _place_source(app, "branch"), "the branch the hub is on"],
+        ["remote", app.hub.remote_name or "(none)", _place_source(app, "remote"), "what it is shared through"],
     ]
     below = _below_keys(app)
     if app.out.is_json:
@@ -193,7 +220,7 @@ def _stored(name: str, value: str, layer: str) -> Any:
         raise BadInput(f"{name} is a matter of the clone", hint=f"bd config set {name} {value} --clone")
     if name in HUB_KEYS and layer != "hub":
         raise BadInput(f"{name} is a matter of the hub, the same for everybody", hint=f"bd config set {name} {value}")
-    if name in OWN_KEYS and layer == "hub":
+    if name in (*OWN_KEYS, *PERSONAL_KEYS) and layer == "hub" and value:
         raise BadInput(f"{name} is a matter of each machine", hint=f"bd config set {name} {value} --clone, or --user")
     _check(name, value)
     if not value or name in PLACE_KEYS:

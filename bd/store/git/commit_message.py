@@ -10,7 +10,7 @@ import json
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
     from typing import Any
 
     from bd.core.model import Change
@@ -23,18 +23,30 @@ _TELLING = ("force", "reason", "note", "release", "resume")
 _REASON_LIMIT = 500
 
 
-def compose(change: Change, form: Mapping[str, Any], *, tries: int, original: str | None = None, more: str = "") -> str:
-    """Compose the message of a commit with one operation. `original` is a person's own message, `more` are further trailers."""
+def compose(
+    change: Change,
+    form: Mapping[str, Any],
+    *,
+    tries: int,
+    original: str | None = None,
+    more: str = "",
+    prefix: str = "",
+    trailers: Iterable[str] = (),
+) -> str:
+    """Compose the message of a commit with one operation. `original` is a person's own message, `more` are further trailers.
+
+    `prefix` and `trailers` are those that the hub's settings add.
+    """
     text = json.dumps(form, separators=(",", ":"))
     if len(text) > _FORM_LIMIT:
         text = json.dumps(_shortened(form), separators=(",", ":"))
-    trailers = [f"Bd-Op: {text}"]
-    trailers += [f"Bd-Bead: {bead_id}" for bead_id in change.touched[:50]]
-    trailers.append(f"Bd-Agent: {str(form['by']).split(':', 1)[-1]}")
+    told = [f"Bd-Op: {text}"]
+    told += [f"Bd-Bead: {bead_id}" for bead_id in change.touched[:50]]
+    told.append(f"Bd-Agent: {str(form['by']).split(':', 1)[-1]}")
     tokens = [token for token, _ in change.tokens] or list(dict.fromkeys((form.get("tokens") or {}).values()))
-    trailers += [f"Bd-Token: {token}" for token in tokens]
-    trailers += [f"Bd-Uid: {form['uid']}", f"Bd-Tries: {tries}"]
-    lines = [original.rstrip() if original else _one_line(change.subject), "", *map(_one_line, trailers)]
+    told += [f"Bd-Token: {token}" for token in tokens]
+    told += [f"Bd-Uid: {form['uid']}", f"Bd-Tries: {tries}", *trailers]
+    lines = [original.rstrip() if original else _one_line(f"{prefix}{change.subject}"), "", *map(_one_line, told)]
     return "\n".join(lines) + "\n" + more
 
 

@@ -12,8 +12,9 @@ import warnings
 from typing import TYPE_CHECKING
 
 from bd.core import urls
-from bd.core.errors import BadInput, NoHub, NotFound, RemoteUnreachable, TryAgain
+from bd.core.errors import BadInput, NoHub, NotFound, TryAgain
 from bd.core.redaction import shown_url
+from bd.store.git import server_words
 from bd.store.git.discovery import find_repo
 from bd.store.git.environment import environment, passes
 from bd.store.git.repository import GitRepo, GitTimeout
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     import git
+
+    from bd.core.errors import BdError
 
 
 def check_url(url: str) -> str:
@@ -51,7 +54,7 @@ def make_repo(folder: str, *, own: bool = False) -> GitRepo:
     code, _, words = repo.run("init", "--quiet", "--initial-branch=main", check=False)
     if code:
         raise TryAgain(
-            f"can't make a repository in {folder}: {why(words.splitlines())}",
+            f"can't make a repository in {folder}: {server_words.reason(words)}",
             hint="check the folder and its disk, then try again",
         )
     return repo
@@ -109,7 +112,7 @@ def take_default_branch(repo: GitRepo) -> None:
 def clone_repo(url: str, folder: str, on_progress: Callable[[int, int, str], None] | None) -> GitRepo:
     """Clone a hub, with progress, without checking out files (see worktree/sparse.py).
 
-    Raises RemoteUnreachable, NotFound, BadInput, NoHub.
+    Raises RemoteUnreachable, ServerRefused, NotFound, BadInput, NoHub.
     """
     _need_git()
     import git
@@ -124,17 +127,24 @@ def clone_repo(url: str, folder: str, on_progress: Callable[[int, int, str], Non
         except git.NoSuchPathError:
             pass  # the clone exists: GitPython fails to open a path with a $ in it
         except git.GitCommandError as error:
-            words = why([*progress.error_lines, *progress.other_lines, *(error.stderr or "").splitlines()])
-            raise _cannot_clone(shown_url(url), words) from error
+            lines = [*progress.error_lines, *progress.other_lines, *(error.stderr or "").splitlines()]
+            raise _cannot_clone(url, "\n".join(lines)) from error
     found = find_repo(folder)
     assert found is not None
     return found
 
 
-def _cannot_clone(url: str, words: str) -> NotFound | RemoteUnreachable:
-    if "does not appear to be a git repository" in words or "does not exist" in words or "not found" in words:
-        return NotFound(f"no repository at {url}: {words}")
-    return RemoteUnreachable(f"can't clone {url}: {words}", hint="check the URL, the network and your credentials")
+def _cannot_clone(url: str, words: str) -> BdError:
+    if server_words.says_no_repository(words):
+        return NotFound(f"no repository at {shown_url(url)}: {server_words.reason(words)}")
+    return unreachable(url, words)
+
+
+def unreachable(url: str, words: str) -> BdError:
+    """Return the error for a URL that git could not reach: ServerRefused (scope hub) or RemoteUnreachable."""
+    path = urls.local_path(url)
+    where = os.path.abspath(path) if path is not None and not urls.is_url(url) else url
+    return server_words.unreachable(shown_url(url), where, words)
 
 
 @contextlib.contextmanager
@@ -159,14 +169,3 @@ def _progress(on_progress: Callable[[int, int, str], None] | None) -> git.Remote
                 on_progress(int(cur_count or 0), int(max_count or 0), "cloning")
 
     return Telling()
-
-
-# Lines that git prints around the reason, whatever it is.
-_FRAMING = ("Cloning into", "fatal: Could not read from remote", "Please make sure you have", "and the repository exists")
-
-
-def why(lines: list[str]) -> str:
-    """Return the line of git's (or ssh's, or the server's) output that has the reason."""
-    words = [line.strip() for line in lines if line.strip() and not line.strip().startswith(_FRAMING)]
-    told = [line.removeprefix("fatal: ") for line in words if line.startswith(("fatal:", "ERROR", "remote:"))]
-    return (told or words or ["git gave no reason"])[-1]

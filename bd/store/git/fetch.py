@@ -95,8 +95,9 @@ class Fetching:
     def finish(self) -> Fetched:
         """Finish the fetch. Return the remote's tip, now in the published ref, and the requests.
 
-        The tip is None if there is no such branch yet. Raises RemoteUnreachable, and HubRewritten if the tip neither descends
-        from what was published before nor is its ancestor, or if a branch that existed is gone.
+        The tip is None if there is no such branch yet. Raises RemoteUnreachable, ServerRefused if the hub refuses this clone, and
+        HubRewritten if the tip neither descends from what was published before nor is its ancestor, or if a branch that existed
+        is gone.
         """
         before = self._repo.ref(PUBLISHED)
         words = self._fetch_once()
@@ -130,7 +131,7 @@ class Fetching:
                 f"the hub's history on {self._remote} was rewritten: its tip does not descend from what was published",
                 hint="look at it with git first; `bd sync --accept-rewrite` goes on from the new history",
             )
-        raise unreachable(self._remote, words)
+        raise unreachable(self._repo, self._remote, words)
 
     def _tip_there(self) -> str | None:
         """Return the tip that the remote shows now, without a fetch."""
@@ -170,7 +171,7 @@ class Fetching:
     def _deepen(self, base: str | None) -> str:
         """Fetch more history until the base is in it, so that a shallow clone is not mistaken for a rewrite."""
         for depth_args in (("--deepen", str(_DEEPEN)), ("--deepen", str(_DEEPEN * 25)), ("--unshallow",)):
-            args = ["fetch", "--quiet", *FETCH_FLAGS, *depth_args]
+            args = ["fetch", "--progress", *FETCH_FLAGS, *depth_args]
             try:
                 code, _, err = self._repo.run(*args, "--end-of-options", self._remote, self._branch, check=False)
             except GitTimeout as error:

@@ -2,7 +2,7 @@
 
 On POSIX this calls posix_spawn(3) and poll(2) directly: importing subprocess takes longer than most git commands. Elsewhere it
 uses subprocess. repository.py decides what to run, and what an exit status means. Time-outs use the machine's own clock, not the
-Runtime's: the program runs in real time.
+Runtime's: the program runs in real time. They bound its silence, not its work: a large transfer takes as long as it takes.
 """
 
 from __future__ import annotations
@@ -86,9 +86,10 @@ class Process:
     ) -> tuple[bytes, bytes]:
         """Feed the program, and wait for its end. Return its output and error text.
 
-        Raises TimeoutError, and BufferError for more than `at_most` bytes of output; both leave it running.
+        Raises TimeoutError if it neither reads nor writes for `timeout_s`, and BufferError for more than `at_most` bytes of output;
+        both leave it running.
         """
-        deadline = None if timeout_s is None else monotonic() + timeout_s
+        deadline = _from_now(timeout_s)
         poller = select.poll()
         left = memoryview(data or b"")
         room = at_most or 0
@@ -105,6 +106,8 @@ class Process:
             ready = poller.poll(None if deadline is None else max(0, (deadline - monotonic()) * 1000))
             if not ready and deadline is not None and monotonic() >= deadline:
                 raise TimeoutError
+            if ready:
+                deadline = _from_now(timeout_s)
             for descriptor, _ in ready:
                 if descriptor in read:
                     chunk = os.read(descriptor, _CHUNK)
@@ -168,6 +171,10 @@ class Process:
         self.returncode = os.waitstatus_to_exitcode(status)
 
 
+def _from_now(timeout_s: float | None) -> float | None:
+    return None if timeout_s is None else monotonic() + timeout_s
+
+
 class _Death:
     """Waits for a process to end: with a process descriptor if the system has them, else by polling."""
 
@@ -200,7 +207,7 @@ def _written(descriptor: int, data: memoryview) -> int:
 
 
 class _Portable(Process):
-    """The same on top of subprocess."""
+    """The same on top of subprocess; its time-outs bound the whole run."""
 
     def __init__(self, argv: list[str], env: Mapping[str, str], *, stdin: bool) -> None:
         from subprocess import DEVNULL, PIPE, Popen  # noqa: PLC0415  only where posix_spawn is missing

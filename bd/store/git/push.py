@@ -5,6 +5,7 @@ The result is read from `push --porcelain`, one line per ref; the exit status is
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
 from bd.core.errors import RemoteUnreachable
@@ -15,40 +16,29 @@ from bd.store.git.repository import GitFailed, GitTimeout, deletion, refspec
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from bd.core.errors import BdError
     from bd.store.contract import SideRef
     from bd.store.git.repository import GitRepo
 
 # How servers and git report that a ref is not where it was expected.
 MOVED = ("stale info", "fetch first", "already exists", "non-fast-forward", "cannot lock ref")
-# Faults of this machine, not of the network, and their hints.
-_OWN_FAULTS = {
-    "couldn't write '": "git can't write into this clone: check its disk and the rights of its .git folder, then try again",
-    "dubious ownership": "another user owns it: `git config --global --add safe.directory FOLDER` trusts it",
-}
 _NOT_ATOMIC = "does not support --atomic push"
 
 
-def unreachable(remote: str, words: str) -> RemoteUnreachable:
-    """Return the error for a remote that git could not reach, with the reason that git gave."""
-    told = f"the remote {remote} can't be reached: {_reason_in(words)}"
-    hint = next(
-        (hint for sign, hint in _OWN_FAULTS.items() if sign in words), "check the network and your credentials, then try again"
-    )
-    return RemoteUnreachable(told, hint=hint)
+def unreachable(repo: GitRepo, remote: str, words: str) -> BdError:
+    """Return the error for a remote that git could not reach: ServerRefused (scope hub) or RemoteUnreachable."""
+    from bd.store.git import server_words  # noqa: PLC0415  most remotes can be talked to
+
+    code, out, _ = repo.run("remote", "get-url", "--", remote, check=False)
+    url = "" if code else out.decode("utf-8", "replace").rstrip("\n")
+    if ":" not in url.partition("/")[0]:
+        url = os.path.join(repo.work_tree or repo.git_dir, url)
+    return server_words.unreachable(f"the remote {remote}", url, words)
 
 
 def silent(remote: str, timeout: GitTimeout) -> RemoteUnreachable:
     """Return the error for a remote that did not answer in time."""
     return RemoteUnreachable(f"the remote {remote} does not answer: {timeout}")
-
-
-def _reason_in(words: str) -> str:
-    """Return the `fatal:` line, or ssh's line before it if it gives no reason."""
-    lines = [line.strip() for line in words.splitlines() if line.strip()]
-    at = next((place for place, line in enumerate(lines) if line.startswith(("fatal:", "ERROR", "remote:"))), 0)
-    if at and "Could not read from remote repository" in lines[at]:
-        at -= 1
-    return lines[at].removeprefix("fatal: ") if lines else "no words"
 
 
 def push(
@@ -65,7 +55,7 @@ def push(
     Returns the result for each ref, and the server's words. Raises GitTimeout. Each side ref is moved under a lease on its old
     value, and so is a branch named in `leases`; a `+` would switch the lease off. `meanwhile` is called while git pushes.
     """
-    args = ["push", "--porcelain", "--no-follow-tags", "--no-signed", "--no-recurse-submodules", "--no-verify"]
+    args = ["push", "--porcelain", "--progress", "--no-follow-tags", "--no-signed", "--no-recurse-submodules", "--no-verify"]
     args += [f"--force-with-lease={ref}:{oid}" for ref, oid in (leases or {}).items()]
     args += [f"--force-with-lease={side.ref}:{side.old or ''}" for side in sides]
     specs = [refspec(oid, ref) for oid, ref in branches]
@@ -81,11 +71,11 @@ def push(
 
 
 def list_remote(repo: GitRepo, remote: str, *patterns: str) -> dict[str, str]:
-    """Return the remote's refs. Raises RemoteUnreachable."""
+    """Return the remote's refs. Raises RemoteUnreachable and ServerRefused."""
     try:
         _, out, _ = repo.run("ls-remote", "--quiet", "--end-of-options", remote, *patterns)
     except GitTimeout as error:
         raise silent(remote, error) from None
     except GitFailed as error:
-        raise unreachable(remote, error.stderr) from error
+        raise unreachable(repo, remote, error.stderr) from error
     return remote_refs(out)

@@ -56,7 +56,7 @@ class GitRemote:
     def fetch_objects(self, refs: Sequence[str]) -> None:
         """Fetch the objects of these refs. What the server refuses shows when they are read. Raises RemoteUnreachable."""
         try:
-            self._repo.run("fetch", "--quiet", *FETCH_FLAGS, "--end-of-options", self.name, *refs, check=False)
+            self._repo.run("fetch", "--progress", *FETCH_FLAGS, "--end-of-options", self.name, *refs, check=False)
         except GitTimeout as error:
             raise silent(self.name, error) from None
 

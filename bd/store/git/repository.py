@@ -46,7 +46,7 @@ class GitFailed(TryAgain):
 
 
 class GitTimeout(TryAgain):
-    """A git process that did not end in time, and was killed."""
+    """A git process that was silent for too long, and was killed."""
 
 
 def refspec(source: str, target: str) -> str:
@@ -127,7 +127,7 @@ class GitRepo:
         except TimeoutError:
             process.kill()
             process.close()
-            raise GitTimeout(f"git {args[0]} took longer than {self.timeout_s:.0f} s") from None
+            raise GitTimeout(f"git {args[0]} made no progress for {self.timeout_s:.0f} s") from None
         except BaseException:
             process.kill()
             process.close()
@@ -387,7 +387,7 @@ class GitRepo:
         """Start fetching a branch into a private ref: no tags, no FETCH_HEAD, never forced. `more` are further refspecs."""
         spec = refspec(branch, target)
         # Not --quiet: then git would not report a tip that was rejected because it does not descend from the last one.
-        args = ("fetch", "--no-progress", *FETCH_FLAGS)
+        args = ("fetch", "--progress", *FETCH_FLAGS)
         return self.spawn([*args, "--end-of-options", remote, spec, *more])
 
     # --- settings ---

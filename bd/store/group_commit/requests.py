@@ -11,7 +11,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
 from bd.core import times, versions
-from bd.core.errors import BdError, RemoteUnreachable
+from bd.core.errors import BdError, RemoteUnreachable, ServerRefused
 from bd.core.json_shapes import json_value
 from bd.core.times import SKEW_S, instant_of, time_text
 from bd.store import observations
@@ -190,7 +190,7 @@ def take_back(replica: Replica, entry: JournalEntry, members: Sequence[Member]) 
     groups = [members] if replica.sides.usable() else [[member] for member in members]
     gone: set[str] = set()
     for group in groups:
-        with suppress(RemoteUnreachable):  # the result is unknown
+        with suppress(RemoteUnreachable, ServerRefused):  # the result is unknown
             if replica.sides.move([removal for member in group if (removal := member.removal)]):
                 gone |= {member.uid for member in group}
     if gone:

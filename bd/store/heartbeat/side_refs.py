@@ -207,14 +207,20 @@ class SideRefs:
     def move(self, sides: Sequence[SideRef]) -> bool:
         """Move side refs alone, all or none. False if one is not where it was expected.
 
-        Raises RemoteUnreachable if there is no answer, or any other one.
+        Raises ServerRefused if the hub refuses this clone, and RemoteUnreachable for any other answer or none.
         """
         lines, words = self._push(sides)
         if lines and all(line.landed for line in lines.values()):
             return True
         if moved(lines):
             return False
-        raise RemoteUnreachable(f"the remote {self._remote.name} did not take the sign of life: {words.strip()[-300:]}")
+        from bd.store.git import server_words  # noqa: PLC0415  nearly every server takes them
+
+        told = f"the remote {self._remote.name} did not take the sign of life: {server_words.reason(words)}"
+        found = server_words.meaning(words)
+        if not lines and found.kind == server_words.CLOSED:  # else it may only refuse side refs
+            raise server_words.closed(told, found.hint)
+        raise server_words.busy(told) if found.kind == server_words.BUSY else RemoteUnreachable(told)
 
     def _push(self, sides: Sequence[SideRef]) -> PushAnswer:
         return self._remote.push(None, None, sides)

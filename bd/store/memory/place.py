@@ -35,6 +35,7 @@ class MemoryPlace:
         self.shared = SharedState()
         self.clone_layer: Mapping[str, Any] = settings or {}
         self.user_layer: Mapping[str, Any] = {}
+        self.git_layer: Mapping[str, Any] = {}
 
     def connect(self, runtime: Runtime) -> MemoryRemote:
         """Return the clone's connection to the server."""

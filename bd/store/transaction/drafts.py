@@ -100,7 +100,17 @@ class Chain:
             self._texts, self._rows = kept
             raise
         more = told(change) if told else ""
-        text = commit_message.compose(change, operation.pinned(change, before), tries=tries, original=original, more=more)
+        settings = (context or self._context).settings
+        trailers = [*settings.commit_trailers, *([f"Signed-off-by: {author}"] if settings.sign_off else ())]
+        text = commit_message.compose(
+            change,
+            operation.pinned(change, before),
+            tries=tries,
+            original=original,
+            more=more,
+            prefix=settings.commit_prefix,
+            trailers=trailers,
+        )
         were = [before.head(bead_id) for bead_id in change.beads]
         held = [claim for bead in were if bead is not None for claim in bead.claims]
         holds = [claim for bead in change.beads.values() if bead is not None for claim in bead.claims]

@@ -9,14 +9,14 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from bd.core.errors import BdError, RemoteUnreachable
+from bd.core.errors import BdError, RemoteUnreachable, ServerRefused
 from bd.core.settings import of_hub, same_decisions
 from bd.store.contract import PUBLISHED, PushAnswer
 from bd.store.empty_snapshot import EMPTY
 from bd.store.group_commit import answer, local, requests, verdict_trailers
 from bd.store.group_commit.member import Member, Result
 from bd.store.group_commit.requests import INTENTS, NOBODY
-from bd.store.transaction import effects, finish, offline, recovery
+from bd.store.transaction import effects, finish, offline, recovery, unpublished
 from bd.store.transaction.batch import won
 from bd.store.transaction.effects import REMOTE, TRUSTED
 from bd.store.transaction.states import Failed, Fetching, Settled, on_one_line, work_of
@@ -83,6 +83,7 @@ class Transaction:
             effects.Build: self._build,
             effects.Push: self._push,
             effects.Confirm: self._confirm,
+            effects.SetAside: self._set_aside,
             effects.Learn: self._learn,
             effects.Withdraw: self._withdraw,
             effects.Follow: self._follow,
@@ -170,7 +171,7 @@ class Transaction:
                 tip = replica.finish_fetch()
                 if replica.lags:
                     return self._lagging(tip)
-        except RemoteUnreachable as error:
+        except (RemoteUnreachable, ServerRefused) as error:
             return effects.Unreachable(error, self.in_doubt)
         return effects.Fetched(tip, self._held_by(tip, effect.unanswered), replica.requests)
 
@@ -231,7 +232,7 @@ class Transaction:
         replica = self._replica
         gone = requests.abandoned(replica, requests.read(replica, replica.requests), replica.runtime.now())
         for side in {**{request.uid: request.removal for request in gone}, **left}.values():
-            with suppress(RemoteUnreachable):  # the server takes no side refs now; another write will try
+            with suppress(RemoteUnreachable, ServerRefused):  # the server takes no side refs now; another write will try
                 replica.sides.move([side])
 
     def _ask(self, effect: effects.Ask) -> Event:
@@ -251,7 +252,7 @@ class Transaction:
     def _list_requests(self, _: effects.ListRequests) -> Event:
         try:
             listed = self._replica.sides.listing(INTENTS, self._replica.branch)
-        except RemoteUnreachable as error:
+        except (RemoteUnreachable, ServerRefused) as error:
             return effects.Unreachable(error, in_doubt=True)
         named = {ref.removeprefix(INTENTS): oid for ref, oid in listed.items() if ref.startswith(INTENTS)}
         return effects.Listed(listed.get(self._replica.branch), named)
@@ -331,12 +332,15 @@ class Transaction:
     def _confirm(self, effect: effects.Confirm) -> Event:
         try:
             tip = self._replica.finish_fetch()
-        except RemoteUnreachable as error:
+        except (RemoteUnreachable, ServerRefused) as error:
             return effects.Unreachable(error, in_doubt=True)
         if self._replica.lags:
             return self._lagging(tip)
         held = self._held_by(tip, (*effect.unanswered, effect.commit))
         return effects.Fetched(tip, held, self._replica.requests)
+
+    def _set_aside(self, effect: effects.SetAside) -> Event:
+        return effects.Aside(unpublished.set_aside(self._replica, effect.operation, effect.commit, effect.error))
 
     def _learn(self, effect: effects.Learn) -> Event:
         replica, verdict = self._replica, effect.verdict

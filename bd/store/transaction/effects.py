@@ -13,7 +13,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import TypeAlias
 
-    from bd.core.errors import BdError, RemoteUnreachable
+    from bd.core.errors import BdError, RemoteUnreachable, ServerRefused
+    from bd.core.operation import Operation
     from bd.store.contract import PushAnswer, SideRef
     from bd.store.group_commit.member import Member, Result
     from bd.store.group_commit.requests import Asked, Others
@@ -128,6 +129,14 @@ class Confirm(Value):
     unanswered: tuple[str, ...]
 
 
+class SetAside(Value):
+    """Keep an operation that the server refuses for good, as its unpublished `commit`: it may hold somebody's text."""
+
+    operation: Operation
+    commit: str
+    error: ServerRefused
+
+
 class Learn(Value):
     """Record in this clone what a push has shown about the branch and the server.
 
@@ -163,10 +172,10 @@ class Follow(Value):
 
 
 class Keep(Value):
-    """Keep the caller's operation in this clone while the remote is unreachable. `own` is None if there is none."""
+    """Keep the caller's operation in this clone while the remote is unreachable or refuses this clone. `own` is None if there is none."""
 
     own: Member | None
-    error: RemoteUnreachable
+    error: RemoteUnreachable | ServerRefused
     takes_side_refs: bool
 
 
@@ -180,12 +189,12 @@ class Refused(Value):
 
 
 class Unreachable(Value):
-    """The remote can't be reached.
+    """The remote can't be reached, or refuses this clone.
 
     `in_doubt`: something of this write, or of a dead process of this clone, may still reach the hub.
     """
 
-    error: RemoteUnreachable
+    error: RemoteUnreachable | ServerRefused
     in_doubt: bool
 
 
@@ -287,6 +296,12 @@ class Learned(Value):
     terms: Terms | None
 
 
+class Aside(Value):
+    """The refusal to report: it says whether the operation was kept."""
+
+    error: ServerRefused
+
+
 class Withdrawn(Value):
     """The uids of the operations whose requests were removed before anybody carried them out."""
 
@@ -320,6 +335,7 @@ if TYPE_CHECKING:
         | Build
         | Push
         | Confirm
+        | SetAside
         | Learn
         | Withdraw
         | Follow
@@ -342,6 +358,7 @@ if TYPE_CHECKING:
         | Built
         | Answered
         | Judged
+        | Aside
         | Learned
         | Withdrawn
         | Followed

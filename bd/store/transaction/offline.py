@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from bd.core import times
-from bd.core.errors import TryAgain
+from bd.core.errors import ServerRefused, TryAgain
+from bd.store import rejected
 from bd.store.contract import PUBLISHED, VIEW
 from bd.store.transaction.drafts import Chain
 from bd.store.transaction.finish import note_last
@@ -23,11 +24,16 @@ if TYPE_CHECKING:
 
 
 def keep_here(
-    replica: Replica, batches: Batches, operation: Operation | None, error: RemoteUnreachable, on_step: Callable[[str], None]
+    replica: Replica,
+    batches: Batches,
+    operation: Operation | None,
+    error: RemoteUnreachable | ServerRefused,
+    on_step: Callable[[str], None],
 ) -> Outcome:
     """Keep an operation on this clone's view.
 
-    Raises `error` for claims; raises TryAgain, with the operation kept, if it names a token.
+    Raises `error` for claims. With the operation kept, raises TryAgain if it names a token, and ServerRefused if the hub refuses
+    this clone.
     """
     if operation is None or operation.needs_remote:
         raise error
@@ -47,6 +53,10 @@ def keep_here(
     replica.stamp()
     note_last(replica, change, commits[-1])
     note = f"kept in this clone: {error.message}"
+    if isinstance(error, ServerRefused):
+        rejected.note_reason(replica, operation.uid, f"{change.subject}: {error.message}")
+        hint = f"{error.hint}; what was written is kept in this clone, and `bd sync` publishes it then"
+        raise ServerRefused(error.message, hint=hint, **error.data, written="local")
     if needs_to_be_told:
         raise TryAgain(note, hint="`bd sync` publishes it", written="local")
     return Outcome(change, published=False, commit=commits[-1], notes=(f"{note}; `bd sync` publishes it",))

@@ -147,7 +147,9 @@ class Replay:
         form = commit_message.form_of(text)
         if form and not form.get("by_difference"):
             try:
-                return Pending(self._revive(form), commit, author, at_s)
+                # A commit names beads by their whole ids: nothing is found by the beginning of an id.
+                exact = {**form, "args": {**form["args"], "is_exact": True}}
+                return Pending(self._revive(exact), commit, author, at_s)
             except UnknownOperation as error:
                 raise NewerOperation(f"the unpublished commit {commit[:10]} was made by a newer bd: {error}") from None
         parent = parents[0] if parents else ""

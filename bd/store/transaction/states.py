@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from typing import Any, TypeAlias
 
-    from bd.core.errors import BdError, RemoteUnreachable
+    from bd.core.errors import BdError, RemoteUnreachable, ServerRefused
     from bd.core.operation import Operation
     from bd.store.contract import PushAnswer, SideRef
     from bd.store.group_commit.member import Result
@@ -347,6 +347,19 @@ class Pushed(Value):
         return effects.Learn(self.verdict, self.attempt.commit if is_single else None, is_race)
 
 
+class Declined(Value):
+    """The server refuses an operation for good: it is kept in this clone, and the others go on without it."""
+
+    work: Work
+    attempt: Attempt
+    operation: Operation
+    error: ServerRefused
+
+    @property
+    def effect(self) -> effects.Effect:
+        return effects.SetAside(self.operation, self.attempt.commit, self.error)
+
+
 class BackingOff(Value):
     """The race was lost, and nobody else can be asked."""
 
@@ -382,10 +395,10 @@ class Withdrawing(Value):
 
 
 class Offline(Value):
-    """The remote is unreachable, and nothing is under way."""
+    """The remote is unreachable or refuses this clone, and nothing is under way."""
 
     work: Work
-    error: RemoteUnreachable
+    error: RemoteUnreachable | ServerRefused
 
     @property
     def effect(self) -> effects.Effect:
@@ -449,6 +462,7 @@ if TYPE_CHECKING:
         | Pushing
         | Unconfirmed
         | Pushed
+        | Declined
         | BackingOff
         | CatchingUp
         | Withdrawing

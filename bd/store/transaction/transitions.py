@@ -18,6 +18,7 @@ from bd.store.transaction.effects import (
     REMOTE,
     Answered,
     Answers,
+    Aside,
     Built,
     Decided,
     Fetched,
@@ -46,6 +47,7 @@ from bd.store.transaction.states import (
     Building,
     CatchingUp,
     Deciding,
+    Declined,
     Failed,
     Fetching,
     Following,
@@ -68,7 +70,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from typing import Any
 
-    from bd.core.errors import BdError
+    from bd.core.errors import BdError, RemoteUnreachable, ServerRefused
     from bd.store.group_commit.member import Member
     from bd.store.group_commit.requests import Asked
     from bd.store.transaction.batch import Batch
@@ -97,12 +99,10 @@ def _ended(work: Work, error: BdError) -> State:
 
 def _fetching(state: Fetching, event: Trusted | Fetched | Unreachable | Lagging, now_s: float) -> State:
     work = state.work
-    if isinstance(event, (Unreachable, Lagging)) and work.own and work.own.is_settled:
-        return Following(work, work.landed, None)
     if isinstance(event, Lagging):
         return _catching_up(work, event, now_s)
     if isinstance(event, Unreachable):
-        return Failed(work, give_up.doubt()) if event.in_doubt else Offline(work, event.error)
+        return _away(work, event.error, in_doubt=event.in_doubt)
     if isinstance(event, Trusted):
         return Deciding(work.replace(base=event.tip), NOBODY, exactly=True)
     facts = work.facts
@@ -120,6 +120,8 @@ def _fetching(state: Fetching, event: Trusted | Fetched | Unreachable | Lagging,
 
 def _catching_up(work: Work, event: Lagging, now_s: float) -> State:
     """Wait until the remote shows what this clone has seen there, within the time there is."""
+    if work.own and work.own.is_settled:
+        return Following(work, work.landed, None)
     work = work.replace(lags=work.lags + 1, deadline_s=work.deadline_s or now_s + event.retry_time_s)
     state = _in_time(CatchingUp(work, backoff.longest_s(work.lags)), now_s)
     return _ended(work, give_up.doubt()) if isinstance(state, Failed) and event.in_doubt else state
@@ -127,6 +129,13 @@ def _catching_up(work: Work, event: Lagging, now_s: float) -> State:
 
 def _caught_up(state: CatchingUp, event: Woke, now_s: float) -> State:
     return Fetching(state.work, REMOTE)
+
+
+def _away(work: Work, error: RemoteUnreachable | ServerRefused, *, in_doubt: bool) -> State:
+    """Stop talking to the server for now."""
+    if work.own and work.own.is_settled:
+        return Following(work, work.landed, None)
+    return Failed(work, give_up.doubt()) if in_doubt else Offline(work, error)
 
 
 def _recovering(state: Recovering, event: Recovered, now_s: float) -> State:
@@ -311,7 +320,7 @@ def _unconfirmed(state: Unconfirmed, event: Fetched | Unreachable | Lagging, now
     found = verdict.seen(state.answer, f"refs/heads/{work.facts.branch}", attempt.commit, attempt.base, event.tip, event.holds)
     if found.kind in ("landed", "lost"):  # the branch has moved on, so no earlier push can land any more
         work = work.replace(base=event.tip, unanswered=())
-    elif found.kind == "refused":
+    elif found.kind != "unknown":  # the server has answered, and did not accept it
         work = _without_unanswered(work, attempt.commit)
     has_sides = bool(attempt.sides) and work.mode < PLAIN
     if has_sides and found.kind in ("stuck", "refused"):
@@ -329,6 +338,8 @@ def _pushed(state: Pushed, event: Learned, now_s: float) -> State:
         return _declined(state, now_s)
     if found.kind == "landed":
         return _landed(state, now_s)
+    if found.kind == "busy":
+        return _away(work, verdict.asked_to_wait(found.words), in_doubt=_in_doubt(work))
     if state.exactly and found.kind == "lost" and found.is_looked:  # the base was out of date: not a lost race yet
         return Fetching(work, PUBLISHED)
     if found.kind == "unsided":
@@ -348,9 +359,21 @@ def _declined(state: Pushed, now_s: float) -> State:
         return Fetching(work.descended(ALONE), REMOTE)
     if attempt.place is None and len(attempt.commits) > 1:
         return _pushing_of(work, attempt.replace(place=0), exactly=False)
-    uid, error = attempt.step.operation.uid, verdict.refused_by_server(state.verdict.words)
+    operation, error = attempt.step.operation, verdict.refused_by_server(state.verdict.words)
+    if not work.unanswered and any(operation.uid == member.uid for member in work.open):
+        return Declined(work, attempt, operation, error)
+    return _without(work, operation.uid, error)  # unpublished anyway, or still in doubt
+
+
+def _set_aside(state: Declined, event: Aside, now_s: float) -> State:
+    work, uid = state.work, state.operation.uid
     if work.own is not None and uid == work.own.uid and not work.neighbours:
-        return _ended(work, error)
+        return _ended(work, event.error)
+    return _without(work, uid, event.error)
+
+
+def _without(work: Work, uid: str, error: ServerRefused) -> State:
+    """Go on without an operation that the server has declined."""
     return Fetching(work.descended(ALONE).replace(declined={**work.declined, uid: error}), REMOTE)
 
 
@@ -415,8 +438,12 @@ def _out_of_time(work: Work) -> State:
 
 
 def _failed(work: Work, error: Callable[..., BdError]) -> State:
-    in_doubt = bool(work.unanswered) or any(doubts(work, member) for member in work.open)
-    return _ended(work, error(in_doubt))
+    return _ended(work, error(_in_doubt(work)))
+
+
+def _in_doubt(work: Work) -> bool:
+    """Return whether something of this write may still reach the hub."""
+    return bool(work.unanswered) or any(doubts(work, member) for member in work.open)
 
 
 def doubts(work: Work, member: Member) -> bool:
@@ -471,6 +498,7 @@ _TRANSITIONS: Mapping[type, Callable[..., State]] = {
     Pushing: _pushing,
     Unconfirmed: _unconfirmed,
     Pushed: _pushed,
+    Declined: _set_aside,
     BackingOff: _rested,
     CatchingUp: _caught_up,
     Withdrawing: _withdrawing,

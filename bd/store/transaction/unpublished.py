@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from bd.core.errors import ServerRefused, TryAgain
 from bd.core.json_shapes import json_value
 from bd.store import rejected
 from bd.store.git import commit_message
@@ -16,12 +17,13 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
+    from bd.core.operation import Operation
     from bd.store.contract import JournalEntry
     from bd.store.group_commit.verdict_trailers import Verdict
     from bd.store.replica import Replica
 
 # Operations that are meaningless if they come late, and hold no text that somebody wrote.
-_LAPSES = frozenset({"claim", "heartbeat", "start"})
+_LAPSES = frozenset({"claim", "heartbeat", "init", "start"})
 _SILENT = "the push got no answer and did not reach the hub"
 
 
@@ -63,6 +65,20 @@ def give_up(replica: Replica, entry: JournalEntry, answer: Mapping[str, Any] | N
         rejected.keep(replica, entry.uid, commit, f"{lost.subject}: {why}")
     words = f"`git show {commit[:10]}` shows it, `bd sync --dismiss {entry.uid}` lets it go"
     return f"{lost.subject}: {why}; it is kept: {words}"
+
+
+def set_aside(replica: Replica, operation: Operation, commit: str, error: ServerRefused) -> ServerRefused:
+    """Keep an operation that the server refuses for good, unless it lapses. Return the refusal to report."""
+    if operation.needs_remote or operation.verb in _LAPSES:
+        return error
+    _, text = commit_message.split_commit(replica.repo.objects.read(commit) or b"")
+    subject = text.partition("\n")[0]
+    try:
+        rejected.keep(replica, operation.uid, commit, f"{subject}: {error.message}")
+    except (TryAgain, OSError):  # the refusal is reported in any case
+        return error
+    hint = f"{error.hint}; {subject} is kept in this clone: `bd sync --kept` lists it"
+    return ServerRefused(error.message, hint=hint, **{**error.data, "kept": operation.uid}, written="local")
 
 
 def _lost(replica: Replica, entry: JournalEntry) -> _Lost | None:

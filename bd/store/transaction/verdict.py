@@ -1,7 +1,7 @@
 """The verdict on a push, from its answer and a fetch: the table in docs/protocol.md.
 
 `landed`; `lost` (another writer was faster); `stuck` (rejected, and nothing moved); `unknown` (no answer; it may still land);
-`refused` (for good); `unsided` (the side refs were refused).
+`refused` (for good); `busy` (the server is busy); `unsided` (the side refs were refused).
 """
 
 from __future__ import annotations
@@ -14,27 +14,10 @@ from bd.store.git.push import MOVED
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from bd.core.errors import RemoteUnreachable
     from bd.store.contract import PushAnswer, PushLine
 
-# Words of a server that will refuse the same push again.
-_FOR_GOOD = (
-    "hook declined",
-    "protected branch",
-    "permission",
-    "denied",
-    "not allowed",
-    "prohibited",
-    "quota",
-    "read-only",
-    "read only",
-    "refusing to update checked out branch",
-    "deny updating",
-    "shallow update",
-    "error: 403",
-    "is archived",
-)
-
-
+_HINT = "the hub's owner decides what may be pushed"
 # Git's messages when it failed before sending anything, and when it failed later.
 _NOT_REACHED = (
     "could not read from remote repository",
@@ -42,6 +25,12 @@ _NOT_REACHED = (
     "does not appear to be a git repository",
     "authentication failed",
     "could not read username",
+    "unable to connect",
+    "unable to look up",
+    "could not resolve",
+    "connection refused",
+    "no route to host",
+    "network is unreachable",
 )
 _CUT_OFF = ("hung up", "unexpected disconnect", "rpc failed", "sideband", "broken pipe", "reset by peer")
 
@@ -61,14 +50,18 @@ class Verdict(NamedTuple):
 def seen(answer: PushAnswer, branch: str, commit: str, base: str | None, tip: str | None, holds: str | None) -> Verdict:
     """Judge a push of `commit` onto `base` after a fetch that found `tip`. `holds` is our commit that the tip contains."""
     line = answer.lines.get(branch)
-    words = server_words(answer.words, line.summary if line else "")
     if holds:
         return Verdict("landed", commit=holds)
     if tip != base:
         return Verdict("lost")
-    if any(sign in words.lower() for sign in _FOR_GOOD):
-        return Verdict("refused", words)
-    return Verdict("stuck" if line else "unknown", words)
+    from bd.store.git import server_words  # noqa: PLC0415  most pushes are simply accepted, or somebody was faster
+
+    words = server_words.reason(f"{answer.words}\n{line.summary if line else ''}")
+    found = server_words.of_push(words)
+    was_away = line is None and never_sent(answer.words) and found.kind not in (server_words.CLOSED, server_words.BUSY)
+    if was_away or (line is None and not never_sent(answer.words) and not server_words.says_why(answer.words)):
+        return Verdict("unknown", words)
+    return Verdict({server_words.BUSY: "busy", server_words.PASSING: "stuck"}.get(found.kind, "refused"), words or "no words")
 
 
 def was_overtaken(summary: str, words: str, branch: str) -> bool:
@@ -94,14 +87,18 @@ def beside(lines: Mapping[str, PushLine], branch: str) -> Verdict | None:
     return Verdict("unsided", "; ".join(dict.fromkeys(others))) if "atomic" in own else None
 
 
-def server_words(stderr: str, summary: str) -> str:
-    """Extract the server's own words from git's output."""
-    lines = [line.strip().removeprefix("remote: ").strip() for line in stderr.splitlines()]
-    told = [line for line in lines if line and not line.startswith(("error: failed to push", "To ", "hint:"))]
-    return "; ".join(dict.fromkeys([*told, summary.strip()])).strip("; ") or "no words"
-
-
 def refused_by_server(words: str) -> ServerRefused:
-    """Return the error for a push that the server refuses for good."""
-    hint = "the hub's owner decides what may be pushed; nothing was changed here"
-    return ServerRefused(f"push refused by server: {words}", hint=hint)
+    """Return the error for a push that the server refuses for good, with scope `hub` if it would refuse any push."""
+    from bd.store.git import server_words  # noqa: PLC0415  hardly any push is refused
+
+    found, told = server_words.of_push(words), f"push refused by server: {words}"
+    if found.kind == server_words.CLOSED:
+        return server_words.closed(told, found.hint or _HINT)
+    return ServerRefused(told, hint=_HINT)
+
+
+def asked_to_wait(words: str) -> RemoteUnreachable:
+    """Return the error for a push that a busy server did not accept."""
+    from bd.store.git import server_words  # noqa: PLC0415  the same
+
+    return server_words.busy(f"the server did not take the push: {words}")

@@ -98,14 +98,14 @@ def take_back(repo: GitRepo, branch: str, there: str, tip: str | None, runtime: 
 def _merge(repo: GitRepo, index: str, trees: list[str]) -> None:
     env = {"GIT_INDEX_FILE": index}
     try:
-        repo.run("read-tree", "-m", "-u", *trees, env=env)
+        repo.run("read-tree", "-m", "-u", "-v", *trees, env=env)
         return
     except GitFailed:
         pass
     # The index may just have outdated file times; git reports that like a real edit.
     repo.run("update-index", "-q", "--refresh", check=False, env=env)
     try:
-        repo.run("read-tree", "-m", "-u", *trees, env=env)
+        repo.run("read-tree", "-m", "-u", "-v", *trees, env=env)
     except GitFailed as error:
         words = [line.strip() for line in error.stderr.splitlines() if line.strip()]
         reason = words[0].removeprefix("error: ") if words else str(error)

@@ -7,14 +7,15 @@ sparse index holds the archive as one entry. Only `bd clone` does this, in the c
 from __future__ import annotations
 
 import os
+from typing import TYPE_CHECKING
 
 from bd.core.schema import ARCHIVE_DIR, BEADS_DIR, CAPACITY_DIR
-from bd.store.git.repository import GitRepo
+
+if TYPE_CHECKING:
+    from bd.store.git.repository import GitRepo
 
 # Up to this many files, an archive is checked out.
 LIMIT = 3000
-# Time limit for writing out many files.
-_LONGEST_S = 3600.0
 # If the branch holds anything else, it is not bd's to leave out, and everything is written.
 _FOLDERS = (".beads/", CAPACITY_DIR, "artifacts/")
 _SETTINGS = ("core.sparseCheckout", "core.sparseCheckoutCone", "index.sparse")
@@ -28,7 +29,7 @@ def write_out(repo: GitRepo) -> int:
     left_out = archived if archived > LIMIT and _is_only_a_hub(repo) else 0
     if left_out:
         _leave_out_archive(repo)
-    GitRepo(repo.git_dir, repo.common_dir, repo.work_tree, timeout_s=_LONGEST_S).run("checkout", "--quiet")
+    repo.run("checkout", "--progress")
     return left_out
 
 
