@@ -15,6 +15,7 @@ from bd.notify import events as occasions
 from bd.notify import trusted_commands
 from bd.operations.base import asked
 from bd.operations.notify import Notified, Notify
+from bd.processes.run import run
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -66,7 +67,7 @@ def _run(hook: trusted_commands.Command, message: dict[str, Any]) -> str:
     if _URL.match(hook.text) and not any(blank in hook.text for blank in " \n\t"):
         return _by_apprise(hook, message)
     environment = {"BD_EVENT": message["event"], "BD_EVENT_KEY": message["key"], "BD_BEAD_ID": message["id"]}
-    ran = trusted_commands.run(hook.text, environment, HOOK_LIMIT_S, stdin=json.dumps(message, ensure_ascii=False) + "\n")
+    ran = run(hook.text, environment, HOOK_LIMIT_S, stdin=json.dumps(message, ensure_ascii=False) + "\n")
     if ran.code == 0:
         return ""
     words = ran.err or ran.out

@@ -1,26 +1,18 @@
-"""The commands that this clone may run, and running them: its own, its user's, and pinned ones of the hub.
+"""Commands that this clone may run: its own, its user's, and those of the hub that were pinned here.
 
-Commands never come from beads. Pinning is in command_pins.py.
+Never from a bead. Does not belong here: pinning (command_pins.py), running them (bd.processes), and what a command is for.
 """
 
 from __future__ import annotations
 
-import contextlib
-import os
-import signal
-import subprocess
-import tempfile
 from typing import TYPE_CHECKING, NamedTuple
 
 from bd.notify.command_pins import asked_for, is_trusted
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from typing import IO, Any
+    from typing import Any
 
     from bd.store import Clone
-
-_KEPT = 20_000
 
 
 class Command(NamedTuple):
@@ -29,14 +21,6 @@ class Command(NamedTuple):
     name: str
     where: str
     text: str
-
-
-class Ran(NamedTuple):
-    """The result of a command and the end of its output; `code` is None if it timed out or could not be started."""
-
-    code: int | None
-    out: str
-    err: str = ""
 
 
 def commands(hub: Clone, key: str) -> list[Command]:
@@ -57,58 +41,3 @@ def _texts(value: Any) -> list[tuple[str, str]]:
     if isinstance(value, dict):
         return [(str(name), str(text)) for name, text in sorted(value.items()) if text]
     return [("", str(value))] if value else []
-
-
-def run(
-    text: str,
-    environment: Mapping[str, str],
-    limit_s: float,
-    *,
-    stdin: str = "",
-    folder: str | None = None,
-    started: Callable[[subprocess.Popen[bytes]], None] = lambda _: None,
-) -> Ran:
-    """Run a shell command, and kill it with all its children after the time limit. `started` can be used to kill it earlier.
-
-    Its output goes to files of which only the end is read, so its size does not matter.
-    """
-    with tempfile.TemporaryFile() as told, tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
-        told.write(stdin.encode("utf-8", "replace"))
-        told.seek(0)
-        try:
-            process = subprocess.Popen(  # noqa: S602  a command of this clone, or reviewed and pinned here
-                text,
-                shell=True,
-                cwd=folder,
-                env={**os.environ, **environment},
-                stdin=told,
-                stdout=out,
-                stderr=err,
-                start_new_session=True,
-            )
-        except (OSError, ValueError) as error:
-            return Ran(None, "", str(error))
-        try:
-            started(process)
-            code = process.wait(limit_s)
-        except subprocess.TimeoutExpired:
-            return Ran(None, "", f"took longer than {limit_s:g}s")
-        finally:
-            if process.returncode is None:  # also after Ctrl-C, which does not reach another session
-                end(process)
-        return Ran(code, _words(out), _words(err))
-
-
-def end(process: subprocess.Popen[bytes]) -> None:
-    """Kill a command with all its children."""
-    with contextlib.suppress(ProcessLookupError, PermissionError):
-        if hasattr(os, "killpg"):
-            os.killpg(process.pid, signal.SIGKILL)
-        else:  # pragma: no cover  not on POSIX
-            process.kill()
-    process.wait()
-
-
-def _words(file: IO[bytes]) -> str:
-    file.seek(max(0, file.seek(0, os.SEEK_END) - _KEPT))
-    return file.read(_KEPT).decode("utf-8", "replace").strip()

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from bd.notify import trusted_commands
 from bd.policy.scaling import demand
+from bd.processes.run import run
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -45,7 +45,7 @@ def wanted(pool: Pool, snapshot: Snapshot, folder: str, now: datetime, *, is_tru
 def run_check(pool: Pool, folder: str) -> Wanted:
     """Run a pool's check in a clone of the hub, under the pool's name."""
     names = {"BD_AGENT": pool.name, "BD_POOL": pool.name, "BD_CHECK_OF": pool.name}
-    ran = trusted_commands.run(pool.check, names, CHECK_LIMIT_S, folder=folder)
+    ran = run(pool.check, names, CHECK_LIMIT_S, folder=folder)
     why = ran.err[:_SAID_LIMIT]
     if ran.code is None:
         return Wanted(None, f"its check {why}")

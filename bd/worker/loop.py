@@ -277,8 +277,7 @@ class Worker:
     # --- the end of an attempt ---
 
     def _finish(self, job: Job) -> None:
-        """Have the output checked, or record the outcome: close and claim the next in one commit, fail, or give back."""
-        job.end_rest()
+        """Have it checked, or write down how it went: close and claim the next in one commit, fail, or give back."""
         hub = self._open_hub()
         try:
             outcome = job.outcome()

@@ -146,15 +146,17 @@ def _opener(app: App) -> Any:
 
 
 def _stop_on_signals(worker: Worker) -> list[int]:
-    """Let TERM and INT stop the worker cleanly. Return the list of those that came."""
+    """TERM, INT, QUIT and HUP stop the worker cleanly; HUP does not where it is ignored (`nohup`). Which came."""
     came: list[int] = []
 
     def stop(number: int, _frame: Any) -> None:
         came.append(number)
         worker.stop()
 
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, stop)
+    for name in ("SIGTERM", "SIGINT", "SIGQUIT", "SIGHUP"):
+        number = getattr(signal, name, None)  # not every system has all of them
+        if number is not None and not (name == "SIGHUP" and signal.getsignal(number) is signal.SIG_IGN):
+            signal.signal(number, stop)
     return came
 
 
