@@ -28,8 +28,10 @@ HOLDER_FIELDS = frozenset({"status", "owner", "assignee", "claim", "claims", "ou
 # The keys of a bead that waits for a person, unset.
 NOT_WAITING: dict[str, None] = {"waiting_on": None, "waiting_since": None, "status_reason": None}
 HUMAN = "human"
-# How long a bead is hidden when it is given back for the second time in a row; doubled each further time, up to the maximum.
-SPACED_S, SPACED_MAX_S = 10.0, 300.0
+# How long a bead is hidden that was given back for the second time in a row; doubled each further time, up to the longest.
+SPACED_S, SPACED_MAX_S = 10.0, 7200.0
+# Given back so often in a row, a bead needs a person: whoever tries it pays, and comes no further.
+GIVEN_BACK_TOO_OFTEN = 5
 
 
 def guard(bead: Bead, token: str | None, *, force: bool = False, at: datetime | None = None) -> None:
@@ -96,13 +98,24 @@ def released(bead: Bead, reason: str | None, at: datetime, *, forgiven: bool = T
 
 
 def _given_back_until(bead: Bead, at: datetime) -> str | None:
-    """Return until when a returned bead is hidden; None the first time in a row."""
-    failures = bead.get("failures")
-    in_a_row = min(bead.get("attempts_forgiven", 0), bead.attempts - (failures[-1].get("attempt", 0) if failures else 0))
+    """Until when a bead that was given back is hidden: not at all the first time in a row, then for longer each time."""
+    in_a_row = given_back_in_a_row(bead)
     if in_a_row < 2:
         return None
     delay_s = grown_s(SPACED_S, in_a_row - 2, SPACED_MAX_S)
     return time_text(at + timedelta(seconds=delay_s))
+
+
+def given_back_in_a_row(bead: Bead) -> int:
+    """How often the bead was claimed and given back since it was made, or since an attempt last failed."""
+    failures = bead.get("failures")
+    forgiven: int = bead.get("attempts_forgiven", 0)
+    return min(forgiven, bead.attempts - (failures[-1].get("attempt", 0) if failures else 0))
+
+
+def is_given_back_too_often(bead: Bead) -> bool:
+    """Whether the bead waits after it was given back again and again, so that a person has to look at it."""
+    return bead.status == "open" and bool(bead.get("retry_at")) and given_back_in_a_row(bead) >= GIVEN_BACK_TOO_OFTEN
 
 
 def waits_for_human(bead: Bead) -> bool:
