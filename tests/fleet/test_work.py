@@ -24,10 +24,10 @@ if TYPE_CHECKING:
 
     Clones = Callable[[str], Clone]
 
+pytestmark = pytest.mark.one_in(2)
+
 SAYS = """
 import json, os, sys
-
-pytestmark = pytest.mark.one_in(2)
 json.dump({words}, open(os.environ["BD_RESULT_FILE"], "w"))
 """
 
