@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 SPEC = Command(
     "undo",
-    help="""Take back this clone's last write.
+    help="""Take back this clone's last write; again, the one before it.
 
     By a new commit, and only where nobody has built on it since.
     """,
@@ -22,7 +22,7 @@ SPEC = Command(
 
 
 def run(app: App) -> None:
-    """Undo this clone's last write."""
+    """Take back this clone's last write; again, the one before it."""
     operation = undo_of_last(app.hub, app.asked)
     outcome = app.publish(operation)
     if app.out.is_json or app.out.quiet:
