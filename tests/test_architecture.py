@@ -28,7 +28,7 @@ IMPORTERS: dict[str, tuple[str, ...]] = {
     "ruamel": ("store/yaml/codec.py",),
     "filelock": ("store/local/lock.py",),
     "ulid": ("core/ids.py",),
-    "rich": ("cli/output.py", "demo/view.py"),
+    "rich": ("cli/columns.py", "cli/output.py", "demo/view.py"),
     "sqlite3": ("store/cache/database.py",),
     "starlette": ("web/",),
     "uvicorn": ("web/server.py",),
