@@ -11,7 +11,7 @@ from bd.cli.output import Handle, Output, can_be_heard, escaped, lost_output, pr
 from bd.cli.table import is_deed
 from bd.compat import bead_json
 from bd.core import times
-from bd.core.errors import BadInput, BdError, Damaged, NoHub, NoSuchBead, RemoteUnreachable
+from bd.core.errors import BadInput, BdError, Damaged, NoHub, NoSuchBead, RemoteUnreachable, StaleToken
 from bd.core.identity import claimant, identify
 from bd.core.schema import BEADS_DIR, suffix_of
 from bd.operations.reader import OperationReader
@@ -242,14 +242,15 @@ class App:
         given = os.environ.get("BD_TOKEN")
         if given:
             return {"*": given}
-        who = self.identity
-        agent = who.agent
-        if not agent:
-            try:
-                agent = claimant(who, is_person=True).agent
-            except BadInput:
-                return {}
-        return self.hub.tokens.supply(typed, agent, session())
+        return self.hub.tokens.supply(typed, self._holder, session()) if self._holder else {}
+
+    @property
+    def _holder(self) -> str:
+        """Under which name this caller's claims are; empty for none."""
+        try:
+            return self.identity.agent or claimant(self.identity, is_person=True).agent or ""
+        except BadInput:
+            return ""
 
     def asked(self, typed: Iterable[str] = (), **extra: Any) -> dict[str, Any]:
         """Return the arguments of every operation: author, time, and tokens."""
@@ -278,13 +279,35 @@ class App:
     def publish(self, operation: Operation) -> Outcome:
         """Carry out an operation, and print its notes. The result is acknowledged when the command ends well."""
         self.refuse_past()
-        outcome = self.hub.publish(operation)
+        outcome = self._published(operation)
         self._pending.append(outcome)
         self._snapshot = None
         self._keep_tokens(outcome)
         self._forget_tokens(operation, outcome)
         self._tell(outcome)
         return outcome
+
+    def _published(self, operation: Operation) -> Outcome:
+        """Publish an operation; where it lacks the token of a claim whose answer was lost, once more with it."""
+        try:
+            return self.hub.publish(operation)
+        except StaleToken:
+            found = self._unheard_tokens()
+            if not found:
+                raise
+            return self.hub.publish(operation.holding(found))
+
+    def _unheard_tokens(self) -> dict[str, str]:
+        """The tokens, by bead, of this caller's claims whose answer was lost; from now on this clone supplies them."""
+        agent = "" if os.environ.get("BD_TOKEN") else self._holder
+        found = self.hub.unheard_claims(agent) if agent else {}
+        for bead_id, token in found.items():
+            self.hub.tokens.keep(bead_id, agent, session(), token)
+        return found
+
+    def tokens_of_held(self, held: Iterable[str]) -> dict[str, str]:
+        """The tokens of beads that the hub, as it was just fetched, shows as held; also of claims whose answer was lost."""
+        return self.held_tokens(held) or self._unheard_tokens()
 
     def tolerate(self, act: Callable[[], None]) -> None:
         """Do something that will be repeated: errors are printed, and end nothing."""

@@ -150,17 +150,28 @@ class Clone(Replica):
         """The fencing tokens of the claims made in this clone."""
         return Tokens(self.place.folder)
 
-    def unknown_writes(self) -> list[UnknownHere]:
-        """The unpublished writes of this clone that only a newer bd can replay."""
-        from bd.store import unknown_operations  # noqa: PLC0415  the doctor alone asks
+    def unheard_claims(self, agent: str) -> dict[str, str]:
+        """The tokens of the agent's claims that the hub has and of which nobody was told, by bead; from now on they are told of.
 
-        return unknown_operations.unpublished(self, self._revive)
-
-    def unknown_requests(self) -> list[UnknownHere]:
-        """The requests on the remote that only a newer bd can carry out. Raises RemoteUnreachable."""
-        from bd.store import unknown_operations  # noqa: PLC0415  the same
-
-        return unknown_operations.requested(self, self._revive)
+        So it is where the hub's answer was lost, or a claim was killed before it could say so.
+        """
+        found: dict[str, str] = {}
+        snapshot = self.snapshot()
+        for entry in self.journal.of_the_dead():
+            if entry.data.get("agent") != agent:
+                continue
+            tokens = set(entry.data.get("tokens") or [])
+            held = {
+                bead.id: claim["token"]
+                for token in tokens
+                for bead in snapshot.claimed(token)
+                for claim in bead.claims
+                if claim.get("token") == token
+            }
+            found.update(held)
+            if held and entry.data.get("state") == "won":  # else what became of the rest of its push is still to be seen to
+                entry.remove()
+        return found
 
     def kept(self) -> list[KeptCommit]:
         """Return the rejected changes: commits that the hub refused and nobody has dismissed."""
