@@ -246,7 +246,7 @@ class App:
 
     @property
     def _holder(self) -> str:
-        """Under which name this caller's claims are; empty for none."""
+        """The agent under whose name this caller claims; empty if there is none."""
         try:
             return self.identity.agent or claimant(self.identity, is_person=True).agent or ""
         except BadInput:
@@ -288,7 +288,7 @@ class App:
         return outcome
 
     def _published(self, operation: Operation) -> Outcome:
-        """Publish an operation; where it lacks the token of a claim whose answer was lost, once more with it."""
+        """Publish an operation; if it lacks the token of a claim whose answer was lost, publish it again with that token."""
         try:
             return self.hub.publish(operation)
         except StaleToken:
@@ -298,7 +298,7 @@ class App:
             return self.hub.publish(operation.holding(found))
 
     def _unheard_tokens(self) -> dict[str, str]:
-        """The tokens, by bead, of this caller's claims whose answer was lost; from now on this clone supplies them."""
+        """Return the tokens, by bead, of this caller's claims whose answer was lost; from now on this clone supplies them."""
         agent = "" if os.environ.get("BD_TOKEN") else self._holder
         found = self.hub.unheard_claims(agent) if agent else {}
         for bead_id, token in found.items():
@@ -306,7 +306,7 @@ class App:
         return found
 
     def tokens_of_held(self, held: Iterable[str]) -> dict[str, str]:
-        """The tokens of beads that the hub, as it was just fetched, shows as held; also of claims whose answer was lost."""
+        """Return the tokens of beads held at the tip just fetched, including claims whose answer was lost."""
         return self.held_tokens(held) or self._unheard_tokens()
 
     def tolerate(self, act: Callable[[], None]) -> None:

@@ -1,4 +1,4 @@
-"""Columns of a terminal: how many a text takes, cutting it to some, and what the columns of a table get of them. Pure."""
+"""Columns of a terminal: measuring a text, cutting it, and the widths of a table. Pure."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _LEAST = 4
 
 
 def cells(text: str) -> int:
-    """How many columns of a terminal a text takes: a CJK character or an emoji takes two, a combining accent none."""
+    """Return the number of terminal columns that a text takes: two for a CJK character or an emoji, none for a combining accent."""
     if text.isascii():
         return len(text)
     from rich.cells import cell_len
@@ -22,7 +22,7 @@ def cells(text: str) -> int:
 
 
 def cut(text: str, width: int) -> str:
-    """The text in at most so many columns; an ellipsis stands for what does not fit."""
+    """Cut the text to at most `width` columns; an ellipsis replaces the rest."""
     if cells(text) <= width:
         return text
     kept, room = "", width - 1
@@ -35,15 +35,15 @@ def cut(text: str, width: int) -> str:
 
 
 def padded(text: str, width: int) -> str:
-    """The text with blanks up to so many columns."""
+    """Pad the text with blanks to `width` columns."""
     return text + " " * (width - cells(text))
 
 
 def widths(rows: Sequence[Sequence[str]], room: int) -> list[int]:
-    """The width of each column of a table that fits into so many columns, its header among the rows.
+    """Return the width of each column of a table that has to fit into `room` columns; the header is one of the rows.
 
-    The widest columns give first, down to one common width, so that short values stay whole, and the first column, which says what
-    a row is about, gives last.
+    The widest columns shrink first, down to a common width, so that short values stay whole. The first column, which names the row,
+    shrinks last.
     """
     natural = [max(map(cells, column)) for column in zip(*rows, strict=True)]
     room -= GAP * (len(natural) - 1)
@@ -58,7 +58,7 @@ def widths(rows: Sequence[Sequence[str]], room: int) -> list[int]:
 
 
 def _common_limit(natural: Sequence[int], room: int) -> int:
-    """The largest width to which columns can be cut so that they fit together; 0 for none."""
+    """Return the largest common limit with which these columns fit; 0 if there is none."""
     if sum(natural) <= room:
         return max(natural, default=0)
     left = room

@@ -62,7 +62,7 @@ complete -c bd -a '(bd completion words -- (commandline -opc)[2..] (commandline 
 
 
 class _Typed(NamedTuple):
-    """What stands before the word to complete: the command, its own words, the flags, and the one whose value comes next."""
+    """The words before the one to complete: command, arguments, flags, and the flag whose value comes next."""
 
     command: click.Command | None
     path: list[str]
@@ -72,7 +72,7 @@ class _Typed(NamedTuple):
 
 
 def candidates(app: App, typed: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """What the last of the typed words may become, each with a word about it. Only what the command takes there."""
+    """Yield completions of the last word, each with a description: only what the command takes there."""
     *before, partial = typed or [""]
     if "--" in before:
         return iter(())
@@ -93,7 +93,7 @@ def candidates(app: App, typed: Sequence[str]) -> Iterator[tuple[str, str]]:
 
 
 def _read(before: Sequence[str]) -> _Typed:
-    """Find the command and its words among what was typed; the value of a flag is no word of it."""
+    """Find the command and its arguments among the typed words; the value of a flag is not an argument."""
     command: click.Command | None = bd
     path, words, flags = list[str](), list[str](), list[str]()
     awaited: click.Option | str | None = None
@@ -114,7 +114,7 @@ def _read(before: Sequence[str]) -> _Typed:
 
 
 def _option(command: click.Command | None, flag: str) -> click.Option | str | None:
-    """The option of a command with this flag; the flag's own name where it works everywhere and takes a value."""
+    """Return the option with this flag; for a global flag that takes a value, its name."""
     for param in command.params if command is not None else ():
         if isinstance(param, click.Option) and flag in (*param.opts, *param.secondary_opts):
             return param
@@ -131,7 +131,7 @@ def _below(group: click.Group) -> Iterator[tuple[str, str]]:
 
 
 def _flags(read: _Typed) -> Iterator[tuple[str, str]]:
-    """The flags that may still come: one that is not a list stands there once."""
+    """Yield the flags that may still be typed: one that takes a single value is typed once."""
     for param in read.command.params if read.command is not None else ():
         if isinstance(param, click.Option) and not param.hidden:
             is_there = any(flag in read.flags for flag in (*param.opts, *param.secondary_opts))
@@ -143,7 +143,7 @@ def _flags(read: _Typed) -> Iterator[tuple[str, str]]:
 
 
 def _of_argument(app: App, read: _Typed) -> Iterator[tuple[str, str]]:
-    """What may stand at this place of the command."""
+    """Return the values of the argument at this position."""
     place = len(read.words)
     for param in read.command.params if read.command is not None else ():
         if isinstance(param, click.Argument):
@@ -154,7 +154,7 @@ def _of_argument(app: App, read: _Typed) -> Iterator[tuple[str, str]]:
 
 
 def _values(app: App, param: click.Parameter | str, path: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """The values of a flag or an argument, where they are known; nothing where it takes any text."""
+    """Return the known values of a flag or an argument; none if it takes any text."""
     name = param if isinstance(param, str) else param.name or ""
     if isinstance(param, click.Parameter) and isinstance(param.type, click.Choice):
         return ((str(word), "") for word in param.type.choices)
@@ -172,7 +172,7 @@ def _values(app: App, param: click.Parameter | str, path: Sequence[str]) -> Iter
 
 
 def _agents(app: App) -> Iterator[tuple[str, str]]:
-    """Agents that have a file or have worked here; nothing where there is no hub."""
+    """Yield agents that have a file or have worked here; nothing if there is no hub."""
     try:
         snapshot = app.snapshot()
         names = sorted({*snapshot.records(AGENTS_DIR), *snapshot.records(CAPACITY_DIR)})
@@ -183,7 +183,7 @@ def _agents(app: App) -> Iterator[tuple[str, str]]:
 
 
 def _ids(app: App, command: str) -> Iterator[tuple[str, str]]:
-    """Ids with their titles, of beads that the command takes; nothing where there is no hub, for a shell that asks shows no error."""
+    """Yield ids of beads that the command takes, with their titles; nothing if there is no hub, since a completing shell shows no errors."""
     try:
         snapshot = app.snapshot()
     except BdError:

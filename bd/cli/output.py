@@ -232,13 +232,13 @@ class Output:
         return f"{self._style}[{';'.join(str(_ANSI[style]) for style in styles)}m{text}{self._style}[0m"
 
     def width(self) -> int:
-        """Columns to fill: the terminal's, where it says how many it has; without one, no limit."""
+        """Return the columns to fill: the terminal's; without a terminal, no limit."""
         if not sys.stdout.isatty():
             return _NO_LIMIT
         return os.get_terminal_size(sys.stdout.fileno()).columns or _USUAL_WIDTH
 
     def table(self, columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
-        """A table of aligned columns; on a terminal it fits its width."""
+        """Print a table with aligned columns; on a terminal, fit it to the width."""
         shown = [list(columns), *([escaped(cell) for cell in row] for row in rows)]
         fitting = widths(shown, self.width())
         for place, row in enumerate(shown):
@@ -260,7 +260,7 @@ class Output:
 
     @staticmethod
     def _fitted(title: str, tail: str, room: int) -> tuple[str, str]:
-        """A title and what stands behind it, three columns apart, in so many columns; the title is cut first."""
+        """Cut a title and the text after it so that both fit into `room` columns; the title is cut first."""
         title = cut(title, max(_LEAST_TITLE, room - (cells(tail) + 3 if tail else 0)))
         return title, cut(tail, max(_LEAST_TAIL, room - cells(title) - 3)) if tail else ""
 

@@ -1,4 +1,4 @@
-"""What a worker tells: attempts that ended on stdout, the rest on stderr. Where both go to one file, each line has its time."""
+"""A worker's log: ended attempts on stdout, the rest on stderr. If both go to one file, each line begins with its time."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _MARKS = {"done": "✓ Closed", "failed": "✗ Failed", "released": "– Release
 
 
 class WorkerLog:
-    """One worker's. `app.out` says how results are printed."""
+    """The log of one worker, printed as `app.out` says."""
 
     def __init__(self, app: App) -> None:
         self._app = app
@@ -32,11 +32,11 @@ class WorkerLog:
         return f"{time_text(self._app.runtime.now())} " if self._has_times else ""
 
     def note(self, words: str) -> None:
-        """Say something beside the result."""
+        """Print a line that is not part of the result."""
         self._app.out.note(f"{self._stamp()}{words}")
 
     def ended(self, one: Ended) -> None:
-        """One attempt that ended, as a line; with --json all of them are told at the end."""
+        """Print an attempt that ended, as a line; with --json all are printed at the end."""
         out = self._app.out
         if out.is_json:
             return
@@ -46,7 +46,7 @@ class WorkerLog:
         sys.stdout.flush()
 
     def found_nothing(self, nothing: BdError) -> None:
-        """There was nothing to do, which is no error: a line, and the exit code."""
+        """Report that there was nothing to do: not an error, but a line and the exit code."""
         if self._app.out.is_json or not isinstance(nothing, NothingReady):
             raise nothing
         self.note(nothing.message)
@@ -54,7 +54,7 @@ class WorkerLog:
 
 
 def _are_one_file(first: TextIO, second: TextIO) -> bool:
-    """Whether two streams lead to the same place, and that is no terminal."""
+    """Return whether two streams go to the same file, and not to a terminal."""
     with contextlib.suppress(OSError):  # not every stream is a file of the system
         return not first.isatty() and os.path.sameopenfile(first.fileno(), second.fileno())
     return False

@@ -1,4 +1,4 @@
-"""The demo's processes: one for each agent, each in its clone, and none left behind however the demo ends.
+"""The demo's processes: one per agent, each in its clone. None is left behind, however the demo ends.
 
 race.py and factory.py watch the hub while they run.
 """

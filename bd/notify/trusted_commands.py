@@ -1,6 +1,6 @@
-"""Commands that this clone may run: its own, its user's, and those of the hub that were pinned here.
+"""The commands that this clone may run: its own, its user's, and pinned ones of the hub.
 
-Never from a bead. Does not belong here: pinning (command_pins.py), running them (bd.processes), and what a command is for.
+Commands never come from beads. Pinning is in command_pins.py, running them in bd.processes.
 """
 
 from __future__ import annotations

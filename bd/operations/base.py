@@ -188,7 +188,7 @@ class Operation:
         return type(self)(by=self.by, at=self.at, uid=self.uid, tokens=self.tokens, **args)
 
     def holding(self, tokens: Mapping[str, str]) -> Self:
-        """The same operation with the tokens of more beads."""
+        """Return the same operation with the tokens of more beads."""
         return type(self)(by=self.by, at=self.at, uid=self.uid, tokens={**tokens, **self.tokens}, **self.args)
 
     # --- for subclasses ---

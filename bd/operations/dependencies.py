@@ -74,7 +74,7 @@ class _Edge(Operation):
         return bead, target
 
     def change(self, bead: Bead, after: Bead, target_id: str, words: str) -> Change:
-        """The change, with a subject that says the edge in `words`, from the first bead to the second."""
+        """Return the change; its subject names the edge from the first bead to the second in `words`."""
         touched = (bead.id, target_id)
         if after == bead:
             return Change({}, "", touched=touched)

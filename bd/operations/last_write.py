@@ -26,7 +26,7 @@ def last_write(hub: Clone) -> dict[str, Any] | None:
 
 
 def _to_undo(hub: Clone) -> tuple[dict[str, str], dict[str, str]]:
-    """The last write of this clone that was not taken back; and by which commit beads were brought back since. Raises NotFound."""
+    """Return this clone's last write that is not undone, and for each bead the commit that last undid something on it. Raises NotFound."""
     last = last_write(hub) or {}
     known = hub.noted_json("last.json", {"writes": [{"commit": str, "subject": str}], "undone": {...: str}})
     writes = known["writes"] if known else [last] if last else []
@@ -37,9 +37,9 @@ def _to_undo(hub: Clone) -> tuple[dict[str, str], dict[str, str]]:
 
 
 def undo_of_last(hub: Clone, ask: Callable[[list[str]], dict[str, Any]]) -> Undo:
-    """The operation that takes back this clone's last write that was not taken back yet; `ask` says who asks, with the tokens for the beads.
+    """Return the operation that undoes this clone's last write that is not undone yet. Raises NotFound and WrongState.
 
-    Raises NotFound and WrongState.
+    `ask` returns the author's arguments, with the tokens for the given beads.
     """
     last, undone = _to_undo(hub)
     commit = last["commit"]
@@ -61,7 +61,7 @@ def undo_of_last(hub: Clone, ask: Callable[[list[str]], dict[str, Any]]) -> Undo
             versions["before"], before_at[bead_id] = _fields(before, bead_id), entry.path
         if entry.oid:
             left = hub.repo.objects.read(f"{undone[bead_id]}:{entry.path}" if bead_id in undone else entry.oid)
-            versions["after"], after_at[bead_id] = _fields(left, bead_id), entry.path  # as it was left, or as an undo has left it
+            versions["after"], after_at[bead_id] = _fields(left, bead_id), entry.path  # as the write, or an undo since, left it
     if not beads:
         raise WrongState(f"the last write ({last['subject']}) changed no bead", hint="change settings back with `bd config set`")
     moves = {bead_id: path for bead_id, path in before_at.items() if path != after_at.get(bead_id, bead_path(bead_id))}

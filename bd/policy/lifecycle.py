@@ -28,9 +28,9 @@ HOLDER_FIELDS = frozenset({"status", "owner", "assignee", "claim", "claims", "ou
 # The keys of a bead that waits for a person, unset.
 NOT_WAITING: dict[str, None] = {"waiting_on": None, "waiting_since": None, "status_reason": None}
 HUMAN = "human"
-# How long a bead is hidden that was given back for the second time in a row; doubled each further time, up to the longest.
+# How long a bead is hidden when it is given back for the second time in a row; doubled each further time, up to the maximum.
 SPACED_S, SPACED_MAX_S = 10.0, 7200.0
-# Given back so often in a row, a bead needs a person: whoever tries it pays, and comes no further.
+# A bead that is given back this often in a row needs a person: each attempt costs money and gets nowhere.
 GIVEN_BACK_TOO_OFTEN = 5
 
 
@@ -98,7 +98,7 @@ def released(bead: Bead, reason: str | None, at: datetime, *, forgiven: bool = T
 
 
 def _given_back_until(bead: Bead, at: datetime) -> str | None:
-    """Until when a bead that was given back is hidden: not at all the first time in a row, then for longer each time."""
+    """Return until when a returned bead is hidden; None the first time in a row."""
     in_a_row = given_back_in_a_row(bead)
     if in_a_row < 2:
         return None
@@ -107,14 +107,14 @@ def _given_back_until(bead: Bead, at: datetime) -> str | None:
 
 
 def given_back_in_a_row(bead: Bead) -> int:
-    """How often the bead was claimed and given back since it was made, or since an attempt last failed."""
+    """Return how often the bead was claimed and given back since it was created, or since its last failed attempt."""
     failures = bead.get("failures")
     forgiven: int = bead.get("attempts_forgiven", 0)
     return min(forgiven, bead.attempts - (failures[-1].get("attempt", 0) if failures else 0))
 
 
 def is_given_back_too_often(bead: Bead) -> bool:
-    """Whether the bead waits after it was given back again and again, so that a person has to look at it."""
+    """Return whether the bead was given back so often in a row that a person has to look at it."""
     return bead.status == "open" and bool(bead.get("retry_at")) and given_back_in_a_row(bead) >= GIVEN_BACK_TOO_OFTEN
 
 

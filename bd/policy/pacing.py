@@ -73,7 +73,7 @@ class Pace(NamedTuple):
 
 
 def is_look_due(last: str | None, now: datetime, every_s: float) -> bool:
-    """Whether the last look is that long ago. A time that can't be read, or one in the future, was no look."""
+    """Return whether the last check was at least `every_s` ago. An unreadable or future time does not count."""
     try:
         since_s = (now - instant_of(last)).total_seconds() if last else every_s
     except ValueError:

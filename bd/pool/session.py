@@ -1,9 +1,8 @@
 """The session of one member: starting it, checking that it lives, ending it. By default a child process with its own log.
 
-A child holds a lock that it was born with, for as long as it lives: whoever runs the controller sees by the lock, not by
-a process id, that it is there, and a second one can't be started meanwhile. A supervisor of its own ends it
-with everything that it has started. Other providers (tmux, systemd, any commands)
-answer for themselves.
+A child holds a lock for as long as it lives: the controller knows by that lock, not by a process id, that it is there, and no
+second one can be started meanwhile. Its own supervisor ends it with everything that it has started. Other providers (tmux,
+systemd, any commands) answer for themselves.
 """
 
 from __future__ import annotations
@@ -39,7 +38,7 @@ DRAIN_WORDS = "You are being drained: finish what you are at, claim nothing more
 _NOT_PASSED = ("BD_TOKEN", "BD_DRAIN")
 # Variables of the controller that are passed on explicitly, because a provider has its own environment.
 _PASSED = ("PATH", "XDG_STATE_HOME", *KEPT_VARIABLES)
-# The session says itself which process it is, and how it ended: nobody may be there to see either.
+# The session itself records its process id and its exit code: the controller may not be there to see either.
 _CHILD = 'echo $PPID > "$BD_POOL_SUPERVISOR"; '
 _PRELUDE = 'echo $$ > "$BD_POOL_PID"; sh -c "$BD_POOL_COMMAND"; code=$?; echo $code > "$BD_POOL_EXIT"; exit $code'
 # Exit codes of a shell that could not run a command at all.
@@ -124,7 +123,7 @@ class Session:
             raise WrongState(f"it may be there: {self.doubt}" if self.doubt else "it is there already")
 
     def start(self) -> None:
-        """Start it in its clone. Raises WrongState when its provider can't."""
+        """Start it in its clone. Raises WrongState if its provider can't."""
         self._forget("drain", "exit", "pid", "supervisor")
         provider = self._provider
         if provider is None:
@@ -248,7 +247,7 @@ class Session:
         return True
 
     def _ask_supervisor(self) -> bool:
-        """Have its supervisor end it, by force after KILL_GRACE_S; whether it has one."""
+        """Have its supervisor end it, by force after KILL_GRACE_S. Return whether it has one."""
         supervisor = self._number("supervisor")
         if supervisor is None or not self._is_ours(supervisor):
             return False
@@ -264,14 +263,14 @@ class Session:
                 os.killpg(leader, number)
 
     def _is_ours(self, pid: int) -> bool:
-        """Whether a process belongs to this session, by its environment; where the system does not show that, by its number alone."""
+        """Return whether a process belongs to this session, by its environment if the system shows it."""
         if not os.path.isdir("/proc/self"):
             return self.is_alive()
         return self._mark in _environment_of(pid)
 
     @property
     def _mark(self) -> bytes:
-        """What everything of this session has in its environment."""
+        """The variable that every process of this session has in its environment."""
         return f"BD_DRAIN_FILE={self.drain_file}".encode()
 
     def end_leftovers(self, tokens: Iterable[str]) -> None:
@@ -287,7 +286,7 @@ class Session:
                     os.kill(int(entry), signal.SIGKILL)
 
     def forget(self) -> None:
-        """It has ended, and what it left was seen to; its note goes last."""
+        """Forget a session that has ended and was cleaned up; its note is removed last."""
         self._forget("drain", "pid", "supervisor", "exit", "json")
 
     def _forget(self, *kinds: str) -> None:
@@ -299,14 +298,14 @@ class Session:
 
 
 def _words(ran: Ran) -> str:
-    """How a command that did not do went."""
+    """Describe how a command failed."""
     said = (ran.err or ran.out).splitlines()
     code = "could not be run" if ran.code is None else f"ended with exit code {ran.code}"
     return f"{code}: {said[-1][:200]}" if said else code
 
 
 def _environment_of(pid: int) -> list[bytes]:
-    """The environment that a process was started with, a variable each; nothing where it can't be seen."""
+    """Return the variables that a process was started with; none if the system does not show them."""
     try:
         with open(f"/proc/{pid}/environ", "rb") as file:
             return file.read().split(b"\0")

@@ -89,7 +89,7 @@ def _stalled(stall: Stall, snapshot: Snapshot, now: datetime) -> dict[str, Any]:
 
 
 def _silent(snapshot: Snapshot, now: datetime) -> list[str]:
-    """The agents presumed offline; who was set so is known to whoever did it."""
+    """Return the agents presumed offline; whoever set others offline knows about them."""
     return [
         name for name in _names(snapshot) if duty_of(name, snapshot) != "offline" and is_presumed_offline(name, snapshot, now)
     ]

@@ -151,9 +151,9 @@ class Clone(Replica):
         return Tokens(self.place.folder)
 
     def unheard_claims(self, agent: str) -> dict[str, str]:
-        """The tokens of the agent's claims that the hub has and of which nobody was told, by bead; from now on they are told of.
+        """Return the tokens, by bead, of the agent's claims that the hub has but that nobody was told of.
 
-        So it is where the hub's answer was lost, or a claim was killed before it could say so.
+        That is so if the hub's answer was lost, or if the claiming process was killed. They now count as told.
         """
         found: dict[str, str] = {}
         snapshot = self.snapshot()
@@ -172,6 +172,18 @@ class Clone(Replica):
             if held and entry.data.get("state") == "won":  # else what became of the rest of its push is still to be seen to
                 entry.remove()
         return found
+
+    def unknown_writes(self) -> list[UnknownHere]:
+        """The unpublished writes of this clone that only a newer bd can replay."""
+        from bd.store import unknown_operations  # noqa: PLC0415  the doctor alone asks
+
+        return unknown_operations.unpublished(self, self._revive)
+
+    def unknown_requests(self) -> list[UnknownHere]:
+        """The requests on the remote that only a newer bd can carry out. Raises RemoteUnreachable."""
+        from bd.store import unknown_operations  # noqa: PLC0415  the same
+
+        return unknown_operations.requested(self, self._revive)
 
     def kept(self) -> list[KeptCommit]:
         """Return the rejected changes: commits that the hub refused and nobody has dismissed."""

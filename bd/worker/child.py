@@ -1,4 +1,4 @@
-"""One running command of a worker: its output read as it comes, and its whole process tree ended with it."""
+"""A worker's child process: its output is read as it comes, and its whole process tree is ended with it."""
 
 from __future__ import annotations
 
@@ -27,8 +27,7 @@ _CHUNK = 65536
 class Child:
     """A process that works on a bead. `on_end` is called from another thread when it has ended and its output is read.
 
-    It has ended when all that it has started has ended, too, where it was asked to end. Who is asked has `grace_s`; when this
-    process dies, `orphan_grace_s`.
+    When asked to end, its tree has `grace_s` to do so; when this process dies, `orphan_grace_s`. What is left is killed.
     """
 
     def __init__(
@@ -118,9 +117,9 @@ class Child:
         self.kill()
 
     def terminate(self) -> None:
-        """Ask it to end, with all that it has started."""
+        """Ask its process tree to end."""
         self._process.terminate()
 
     def kill(self) -> None:
-        """End its whole tree at once."""
+        """Kill its process tree."""
         self._process.kill()

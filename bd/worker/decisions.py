@@ -29,8 +29,9 @@ _AFTER_A_STALL_S = 1.0
 class Standing(Value):
     """`started` counts attempts, `stops` how often it was asked to stop, `running` its jobs.
 
-    It is without work since `idle_since_s`, and looks for some at `next_look_s`. `nothing` is why the last look gave none,
-    and `tip` the hub as it was then; `has_looked_again` if it was for what it had made itself. `is_draining`: it ends as soon as it may.
+    It has been without work since `idle_since_s`, and looks for some at `next_look_s`. `nothing` is why the last look found none,
+    and `tip` was the hub's tip then. `has_looked_again`: that look was for beads that it had made itself. `is_draining`: it ends as
+    soon as it may.
     """
 
     idle_since_s: float
@@ -57,7 +58,7 @@ class Standing(Value):
         return self.replace(nothing=None, next_look_s=next_look_s, has_looked_again=False)
 
     def made_work(self) -> Standing:
-        """It found nothing, and then made something itself: a bead that was scheduled, say. It looks again at once."""
+        """It found nothing, and then made beads itself, by a schedule, say: it looks again immediately."""
         return self.replace(nothing=None, next_look_s=0.0, has_looked_again=True)
 
     def found_nothing(self, why: BdError, tip: str, next_look_s: float) -> Standing:
@@ -119,17 +120,17 @@ def may_claim(
     has_moved: bool,
     has_stalls: bool = False,
 ) -> bool:
-    """Whether a look is worth a try to claim: who works once, by a timer, leaves out those that its pace leaves out.
+    """Return whether to try a claim: a worker run once by a timer skips the runs that its pace skips.
 
-    Not where something has stalled: that is freed, and may be for it.
+    It does not skip if a claim has stalled: the freed bead may fit it.
     """
     return is_idle_for_a_reason or is_due_by_pace or bool(standing.started) or has_moved or has_stalls or not plan.once
 
 
 def looks_again(standing: Standing, plan: Plan, *, tip: str, tip_now: str) -> bool:
-    """Whether who looked in this standing, found nothing at `tip` and then did what was due looks again.
+    """Return whether to look again: nothing was found at `tip`, and the maintenance since then has changed the hub.
 
-    Once: else what is due at each look would keep it at it for ever.
+    Only once in a row, or maintenance that is due at each look would never let it rest.
     """
     return tip_now != tip and not standing.has_looked_again and not standing.stops and wants_more(standing, plan)
 

@@ -236,7 +236,7 @@ class Job:
         shutil.rmtree(self._files, ignore_errors=True)
 
     def _beat(self) -> None:
-        """Until stopped: a sign each interval, and a look at the claim."""
+        """Until stopped, send a heartbeat each interval, and check the claim."""
         interval_s = self._interval_s
         hub: Clone | None = None
         tip = ""

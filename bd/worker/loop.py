@@ -80,7 +80,7 @@ class Worker:
         self._jobs: list[Job] = []
         self._events = Events(runtime)
         self._claimed: tuple[Written, Pacer] | None = None
-        self._stops = 0  # counted by a signal handler; the loop takes it over
+        self._stops = 0  # counted by a signal handler; the loop picks it up
         self._standing = Standing(runtime.monotonic())
         self._lookout = Lookout(runtime, on_ring=lambda: self._events.put("hub"))
 
@@ -190,7 +190,7 @@ class Worker:
         return self.plan.recover if self.plan.recover is not None else view.settings.recover
 
     def _recover(self, hub: Clone, view: View) -> View:
-        """Free what has stalled, so that it is offered in this very cycle."""
+        """Free stalled claims, so that their beads are offered in this very cycle."""
         stalls = view.abandoned if self._may_recover(view) else []
         if not stalls:
             return view
@@ -283,7 +283,7 @@ class Worker:
     # --- the end of an attempt ---
 
     def _finish(self, job: Job) -> None:
-        """Have it checked, or write down how it went: close and claim the next in one commit, fail, or give back."""
+        """Have the output checked, or record the outcome: close and claim the next in one commit, fail, or give back."""
         hub = self._open_hub()
         try:
             outcome = job.outcome()

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from bd.store import CachedSnapshot, Clone
 
 
-# When this clone last looked for stalls although no agent's poll was due.
+# When this clone last checked for stalled claims in a poll that was not due.
 _LOOKED = "stalls-looked.json"
 
 
@@ -48,9 +48,9 @@ class Poll(NamedTuple):
 
 
 def poll(hub: Clone, agent: str, *, fetch: bool = True, interval_s: float | None = None) -> Poll:
-    """Look for the agent if it is due or the hub has moved, free what has stalled, and keep the pace. Raises RemoteUnreachable.
+    """Look for work if the agent is due or the hub has moved, free stalled claims, and keep the pace.
 
-    What has stalled is looked for now and then also where it is not due.
+    Stalled claims are looked for from time to time even if the agent is not due. Raises RemoteUnreachable.
     """
     snapshot = hub.snapshot()
     pacer = Pacer(hub, agent, snapshot, interval_s)
@@ -83,7 +83,7 @@ def poll(hub: Clone, agent: str, *, fetch: bool = True, interval_s: float | None
 
 
 def _looks_for_stalls(hub: Clone, snapshot: CachedSnapshot) -> bool:
-    """Whether a poll that is not due looks for stalls all the same: once in the shortest time in which a claim gives a sign."""
+    """Return whether a poll that is not due checks for stalled claims: once in the shortest heartbeat interval."""
     signs = [float((bead.get("claim") or {}).get("heartbeat_interval_s") or FAR_INTERVAL_S) for bead in snapshot.claimed()]
     now = hub.runtime.now()
     last = (hub.noted_json(_LOOKED, {"at": MAYBE_TEXT}) or {}).get("at")

@@ -1,4 +1,4 @@
-"""A worker's lock: whether one of an agent runs in this clone already. It goes with its process, however that ends."""
+"""A lock that shows that a worker of an agent runs in this clone. It goes with its process, however that ends."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @contextlib.contextmanager
 def shown(hub: Clone, agent: str) -> Iterator[bool]:
-    """Be seen as a worker of the agent as long as this lasts; whether there was no other."""
+    """Hold the agent's lock meanwhile. Yield whether no other worker of the agent holds it."""
     lock = CloneLock(os.path.join(hub.place.folder, "workers", f"{agent}.lock"), 0, hub.runtime)
     is_first = lock.try_enter()
     try:

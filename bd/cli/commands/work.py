@@ -86,7 +86,7 @@ def run(app: App, words: tuple[str, ...], dry_run: bool, **flags: Any) -> None:
 
 
 def _work(app: App, plan: Plan, log: WorkerLog) -> None:
-    """Run the worker, and tell of it as it goes."""
+    """Run the worker, and report as it goes."""
     ended: list[Ended] = []
 
     def on_ended(one: Ended) -> None:
@@ -145,7 +145,7 @@ def _opener(app: App) -> Any:
 
 
 def _stop_on_signals(worker: Worker) -> list[int]:
-    """TERM, INT, QUIT and HUP stop the worker cleanly; HUP does not where it is ignored (`nohup`). Which came."""
+    """Let TERM, INT, QUIT and HUP stop the worker cleanly, unless HUP is ignored (`nohup`). Return the list of those that came."""
     came: list[int] = []
 
     def stop(number: int, _frame: Any) -> None:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from bd.store.replica import Replica
     from bd.store.transaction.batch import Batch, Batches
 
-# So many writes of a clone can be taken back.
+# How many writes of a clone can be undone.
 _UNDOABLE = 50
 
 
@@ -119,9 +119,9 @@ def _own_sides(made: Batch) -> list[list[SideRef]]:
 
 
 def note_last(replica: Replica, change: Change | None, commit: str) -> None:
-    """Remember this clone's last write, for commands without an id, and those that `undo` may take back, the last one last.
+    """Record this clone's last write, for commands without an id, and the writes that `undo` may undo, the newest last.
 
-    An undo is no such write: it takes the last of them away. `undone` is by which commit a bead was last brought back.
+    An undo is not such a write: it removes the newest. `undone` is, for each bead, the commit of the last undo.
     """
     if change is None or change.is_empty:
         return
