@@ -13,9 +13,9 @@ if TYPE_CHECKING:
 
 SPEC = Command(
     "undo",
-    help="""Take back this clone's last write; again, the one before it.
+    help="""Take back this clone's last write.
 
-    By a new commit, and only where nobody has built on it since.
+    Typed again, it takes back the one before it. By a new commit, and only where nobody has built on it since.
     """,
     examples=["bd undo"],
 )
