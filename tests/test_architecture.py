@@ -28,7 +28,7 @@ IMPORTERS: dict[str, tuple[str, ...]] = {
     "ruamel": ("store/yaml/codec.py",),
     "filelock": ("store/local/lock.py",),
     "ulid": ("core/ids.py",),
-    "rich": ("cli/output.py", "demo/view.py"),
+    "rich": ("cli/columns.py", "cli/output.py", "demo/view.py"),
     "sqlite3": ("store/cache/database.py",),
     "starlette": ("web/",),
     "uvicorn": ("web/server.py",),
@@ -40,18 +40,19 @@ HEAVY = ("git", "ruamel", "filelock", "ulid", "rich")
 STARTERS = (
     "store/git/process.py",
     "store/cache/load.py",
-    "worker/",
-    "pool/",
+    "processes/",
     "schedule/",
-    "notify/",
-    "demo/",
+    "demo/factory.py",
     "cli/commands/edit.py",
 )
 # What time, chance and new names come from: cli/runtime.py alone uses it, and everybody else the Runtime that was handed in.
 # Who does so all the same, and why.
 RUNTIME = "cli/runtime.py"
 BY_THEMSELVES = {
-    "time": {"store/git/process.py": "how long a git may take is counted by the system that waits for it"},
+    "time": {
+        "processes/supervisor.py": "a program of its own, which counts how long a dying bd's command may take",
+        "store/git/process.py": "how long a git may take is counted by the system that waits for it",
+    },
     "random": {"simulation/run.py": "the same numbers for the same seed"},
     "secrets": {
         "web/authentication.py": "what nobody may guess or repeat is not for a Runtime to make",
@@ -71,7 +72,8 @@ BY_THEMSELVES = {
 # Who waits with a limit for a thread or a process, whose word or end ends the wait: that is no sleep.
 WAITERS = (
     "demo/processes.py",
-    "notify/trusted_commands.py",
+    "processes/run.py",
+    "processes/tree.py",
     "store/git/process.py",
     "web/feed.py",
     "web/gateway_thread.py",

@@ -12,7 +12,7 @@ from bd.cli.output import Handle, Output, can_be_heard, escaped, lost_output, pr
 from bd.cli.table import is_deed
 from bd.compat import bead_json
 from bd.core import times
-from bd.core.errors import BadInput, BdError, Damaged, NoHub, NoSuchBead, RemoteUnreachable, ServerRefused
+from bd.core.errors import BadInput, BdError, Damaged, NoHub, NoSuchBead, RemoteUnreachable, ServerRefused, StaleToken
 from bd.core.identity import claimant, identify
 from bd.core.schema import BEADS_DIR, CONFIG_PATH, suffix_of
 from bd.operations.reader import OperationReader
@@ -304,14 +304,15 @@ class App:
         given = os.environ.get("BD_TOKEN")
         if given:
             return {"*": given}
-        who = self.identity
-        agent = who.agent
-        if not agent:
-            try:
-                agent = claimant(who, is_person=True).agent
-            except BadInput:
-                return {}
-        return self.hub.tokens.supply(typed, agent, session())
+        return self.hub.tokens.supply(typed, self._holder, session()) if self._holder else {}
+
+    @property
+    def _holder(self) -> str:
+        """The agent under whose name this caller claims; empty if there is none."""
+        try:
+            return self.identity.agent or claimant(self.identity, is_person=True).agent or ""
+        except BadInput:
+            return ""
 
     def asked(self, typed: Iterable[str] = (), **extra: Any) -> dict[str, Any]:
         """Return the arguments of every operation: author, time, and tokens."""
@@ -343,7 +344,7 @@ class App:
         words = [operation.args[key] for key in _WORDS if operation.args.get(key)]
         if words and operation.verb not in _NOT_TYPED:
             self.warn_of_secrets(words)
-        outcome = self.hub.publish(operation)
+        outcome = self._published(operation)
         self._pending.append(outcome)
         self._snapshot = None
         self._keep_tokens(outcome)
@@ -360,6 +361,28 @@ class App:
             self.out.note(
                 f"warning: this text seems to hold a secret ({', '.join(found)}); history keeps it for good, so revoke it"
             )
+
+    def _published(self, operation: Operation) -> Outcome:
+        """Publish an operation; if it lacks the token of a claim whose answer was lost, publish it again with that token."""
+        try:
+            return self.hub.publish(operation)
+        except StaleToken:
+            found = self._unheard_tokens()
+            if not found:
+                raise
+            return self.hub.publish(operation.holding(found))
+
+    def _unheard_tokens(self) -> dict[str, str]:
+        """Return the tokens, by bead, of this caller's claims whose answer was lost; from now on this clone supplies them."""
+        agent = "" if os.environ.get("BD_TOKEN") else self._holder
+        found = self.hub.unheard_claims(agent) if agent else {}
+        for bead_id, token in found.items():
+            self.hub.tokens.keep(bead_id, agent, session(), token)
+        return found
+
+    def tokens_of_held(self, held: Iterable[str]) -> dict[str, str]:
+        """Return the tokens of beads held at the tip just fetched, including claims whose answer was lost."""
+        return self.held_tokens(held) or self._unheard_tokens()
 
     def tolerate(self, act: Callable[[], None]) -> None:
         """Do something that will be repeated: errors are printed, and end nothing."""

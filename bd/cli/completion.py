@@ -2,23 +2,36 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
 from bd.cli.click_commands import bd
-from bd.cli.global_options import NAMES
+from bd.cli.global_options import NAMES, takes_value
 from bd.cli.output import escaped
+from bd.cli.spec import AGENT
 from bd.cli.table import COMMANDS, HIDDEN
 from bd.core.errors import BdError
+from bd.core.schema import AGENTS_DIR, CAPACITY_DIR, STORED_STATUSES, TYPES
+from bd.policy import lifecycle
+from bd.policy.retry import KINDS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from bd.cli.app import App
+    from bd.core.model import Bead
 
-_BEADS = frozenset({"bead", "beads", "target"})
+_BEADS = frozenset({"bead", "beads", "target", "parent"})
 _DONE_TOO = frozenset({"show", "reopen", "history", "comments", "delete", "view"})
+# Commands that take only some of the beads that are not done.
+_ONLY: dict[str, Callable[[Bead], bool]] = {
+    **dict.fromkeys(("release", "fail", "handoff", "heartbeat", "progress"), lambda bead: bool(bead.claims)),
+    "answer": lifecycle.waits_for_human,
+    "claim": lambda bead: bead.status == "open",
+    "dlq": lambda bead: bead.status == "dead_letter",
+    "undefer": lambda bead: bead.status == "deferred",
+}
 SHELLS = {
     "bash": """\
 _bd() {
@@ -48,44 +61,134 @@ complete -c bd -a '(bd completion words -- (commandline -opc)[2..] (commandline 
 }
 
 
+class _Typed(NamedTuple):
+    """The words before the one to complete: command, arguments, flags, and the flag whose value comes next."""
+
+    command: click.Command | None
+    path: list[str]
+    words: list[str]
+    flags: list[str]
+    awaited: click.Option | str | None
+
+
 def candidates(app: App, typed: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """Yield completions of the last word, each with a description."""
+    """Yield completions of the last word, each with a description: only what the command takes there."""
     *before, partial = typed or [""]
-    names = [word for word in before if not word.startswith("-")]
-    found = _of_command(app, names, partial) if names else _commands()
+    if "--" in before:
+        return iter(())
+    read = _read(before)
+    flag, equals, _ = partial.partition("=")
+    if read.awaited is not None:
+        found = _values(app, read.awaited, read.path)
+    elif equals and flag.startswith("--"):
+        option = _option(read.command, flag)
+        found = ((f"{flag}={word}", about) for word, about in _values(app, option, read.path)) if option else iter(())
+    elif partial.startswith("-"):
+        found = _flags(read)
+    elif isinstance(read.command, click.Group):
+        found = _below(read.command)
+    else:
+        found = _of_argument(app, read)
     return ((word, about) for word, about in found if word.startswith(partial))
 
 
-def _commands() -> Iterator[tuple[str, str]]:
-    for name, row in COMMANDS.items():
-        if row.section != HIDDEN:
-            yield name, row.help
+def _read(before: Sequence[str]) -> _Typed:
+    """Find the command and its arguments among the typed words; the value of a flag is not an argument."""
+    command: click.Command | None = bd
+    path, words, flags = list[str](), list[str](), list[str]()
+    awaited: click.Option | str | None = None
+    for word in before:
+        if awaited is not None:
+            awaited = None
+        elif word.startswith("-") and word != "-":
+            flag, equals, _ = word.partition("=")
+            flags.append(flag)
+            option = _option(command, flag)
+            awaited = None if equals or option is None or (isinstance(option, click.Option) and option.is_flag) else option
+        elif isinstance(command, click.Group):
+            command = command.get_command(click.Context(command), word)
+            path.append(word)
+        else:
+            words.append(word)
+    return _Typed(command, path, words, flags, awaited)
 
 
-def _of_command(app: App, names: Sequence[str], partial: str) -> Iterator[tuple[str, str]]:
-    command = bd.get_command(click.Context(bd), names[0])
-    if isinstance(command, click.Group):
-        if len(names) == 1:
-            for name, below in command.commands.items():
-                yield name, (below.help or "").partition("\n")[0]
-            return
-        command = command.commands.get(names[1])
-    if command is None:
+def _option(command: click.Command | None, flag: str) -> click.Option | str | None:
+    """Return the option with this flag; for a global flag that takes a value, its name."""
+    for param in command.params if command is not None else ():
+        if isinstance(param, click.Option) and flag in (*param.opts, *param.secondary_opts):
+            return param
+    return flag if takes_value(flag) else None
+
+
+def _below(group: click.Group) -> Iterator[tuple[str, str]]:
+    if group is bd:
+        yield from ((name, row.help) for name, row in COMMANDS.items() if row.section != HIDDEN)
         return
-    if partial.startswith("-"):
-        for param in command.params:
-            if isinstance(param, click.Option) and not param.hidden:
+    for name, below in group.commands.items():
+        if not below.hidden:
+            yield name, (below.help or "").partition("\n")[0]
+
+
+def _flags(read: _Typed) -> Iterator[tuple[str, str]]:
+    """Yield the flags that may still be typed: one that takes a single value is typed once."""
+    for param in read.command.params if read.command is not None else ():
+        if isinstance(param, click.Option) and not param.hidden:
+            is_there = any(flag in read.flags for flag in (*param.opts, *param.secondary_opts))
+            if not is_there or param.multiple:
                 yield max(param.opts, key=len), param.help or ""
-        yield from ((name, "works everywhere") for name in sorted(NAMES) if name.startswith("--"))
-    elif any(param.name in _BEADS for param in command.params if isinstance(param, click.Argument)):
-        yield from _ids(app, done_too=names[0] in _DONE_TOO)
+    if read.command is not None:
+        everywhere = (name for name in sorted(NAMES) if name.startswith("--") and name not in read.flags)
+        yield from ((name, "works everywhere") for name in everywhere)
 
 
-def _ids(app: App, *, done_too: bool) -> Iterator[tuple[str, str]]:
-    """Yield ids with their titles; nothing if there is no hub, since a completing shell shows no errors."""
+def _of_argument(app: App, read: _Typed) -> Iterator[tuple[str, str]]:
+    """Return the values of the argument at this position."""
+    place = len(read.words)
+    for param in read.command.params if read.command is not None else ():
+        if isinstance(param, click.Argument):
+            if param.nargs == -1 or place == 0:
+                return _values(app, param, read.path)
+            place -= 1
+    return iter(())
+
+
+def _values(app: App, param: click.Parameter | str, path: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """Return the known values of a flag or an argument; none if it takes any text."""
+    name = param if isinstance(param, str) else param.name or ""
+    if isinstance(param, click.Parameter) and isinstance(param.type, click.Choice):
+        return ((str(word), "") for word in param.type.choices)
+    if name == "--agent" or (isinstance(param, click.Parameter) and param.type.name == AGENT.name):
+        return _agents(app)
+    if name in _BEADS:
+        return _ids(app, path[0] if path else "")
+    if name in ("status", "statuses"):
+        return ((word, "") for word in STORED_STATUSES)
+    if name in ("bead_type", "types"):
+        return ((word, "") for word in TYPES)
+    if name == "kind" and path == ["fail"]:
+        return ((word, "") for word in KINDS)
+    return iter(())
+
+
+def _agents(app: App) -> Iterator[tuple[str, str]]:
+    """Yield agents that have a file or have worked here; nothing if there is no hub."""
+    try:
+        snapshot = app.snapshot()
+        names = sorted({*snapshot.records(AGENTS_DIR), *snapshot.records(CAPACITY_DIR)})
+    except BdError:
+        return
+    for name in names:
+        yield name, escaped(str((snapshot.agent(name) or {}).get("role") or ""))
+
+
+def _ids(app: App, command: str) -> Iterator[tuple[str, str]]:
+    """Yield ids of beads that the command takes, with their titles; nothing if there is no hub, since a completing shell shows no errors."""
     try:
         snapshot = app.snapshot()
     except BdError:
         return
-    for bead in sorted(snapshot.every() if done_too else snapshot.live(), key=lambda bead: bead.id):
-        yield bead.id, escaped(bead.title)
+    fits = _ONLY.get(command)
+    for bead in sorted(snapshot.every() if command in _DONE_TOO else snapshot.live(), key=lambda bead: bead.id):
+        if fits is None or fits(bead):
+            yield bead.id, escaped(bead.title)

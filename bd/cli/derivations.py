@@ -36,5 +36,7 @@ def _lines(snapshot: Snapshot, now: datetime) -> Derive:
 
 PHASES = Derivation("phase", ("cli/derivations.py", "core", "policy"), _phases)
 ENTRIES = Derivation("issue", ("cli/derivations.py", "core", "policy", "compat"), _entries)
-LINES = Derivation("line", ("cli/derivations.py", "core", "policy", "cli/bead_lines.py", "cli/output.py"), _lines)
+LINES = Derivation(
+    "line", ("cli/derivations.py", "core", "policy", "cli/bead_lines.py", "cli/columns.py", "cli/output.py"), _lines
+)
 DERIVATIONS = (PHASES, ENTRIES, LINES)

@@ -7,6 +7,7 @@ import sys
 from textwrap import wrap
 from typing import TYPE_CHECKING
 
+from bd.cli.columns import cut
 from bd.cli.output import escaped
 from bd.compat.dag_plans import read_graph
 from bd.core.errors import Damaged
@@ -74,7 +75,7 @@ def _line(app: App, seconds: float, *parts: str) -> str:
     """Format `SECONDS  WHO  WHAT  BEAD  WORDS`, cut to the width."""
     who, what, bead, words = (part.replace("\n", " ") for part in parts)
     line = f"{seconds:5.1f}s  {who:<{_WHO}}  {what:<{_WHAT}}  {bead}  {words}"
-    return line if len(line) <= app.out.width() else f"{line[: app.out.width() - 1]}…"
+    return cut(line, app.out.width())
 
 
 def _summary(app: App, found: dict[str, Mishap]) -> list[str]:

@@ -55,6 +55,11 @@ _IGNORED_VALUES = frozenset({"--dolt-auto-commit"})
 NAMES = frozenset({*_SWITCHES, *_VALUES})
 
 
+def takes_value(flag: str) -> bool:
+    """Whether a flag that works everywhere takes a value."""
+    return flag in _VALUES
+
+
 def split(arguments: Sequence[str]) -> tuple[Globals, list[str]]:
     """Return the global flags, and the rest of the command line in order. Everything after `--` is left alone."""
     found: dict[str, object] = {}

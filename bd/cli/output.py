@@ -1,4 +1,4 @@
-"""Results and errors as text or JSON. The only importer of rich, and only for a terminal.
+"""Results and errors as text or JSON. Imports rich only for what a terminal shows while it waits.
 
 stdout has the result and nothing else; everything else goes to stderr. Control characters from beads are escaped before they
 reach a terminal.
@@ -13,6 +13,7 @@ import re
 import sys
 from typing import TYPE_CHECKING
 
+from bd.cli.columns import cells, cut, padded, widths
 from bd.core.times import age_text, instant_of
 from bd.policy.readiness import status_now
 
@@ -29,6 +30,10 @@ if TYPE_CHECKING:
 _AT_ONCE = 500
 # The width if the output is no terminal.
 _NO_LIMIT = 10_000
+# And of a terminal that does not know how many it has.
+_USUAL_WIDTH = 80
+# Of a title, and of what stands behind it, at least this much is shown however narrow the terminal is.
+_LEAST_TITLE, _LEAST_TAIL = 12, 4
 
 # One mark and one colour for each state, everywhere.
 MARKS = {
@@ -227,30 +232,18 @@ class Output:
         return f"{self._style}[{';'.join(str(_ANSI[style]) for style in styles)}m{text}{self._style}[0m"
 
     def width(self) -> int:
-        """Return the columns to fill: the terminal's, at least 80; without a terminal, no limit."""
+        """Return the columns to fill: the terminal's; without a terminal, no limit."""
         if not sys.stdout.isatty():
             return _NO_LIMIT
-        return max(80, os.get_terminal_size(sys.stdout.fileno()).columns)
+        return os.get_terminal_size(sys.stdout.fileno()).columns or _USUAL_WIDTH
 
     def table(self, columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
-        """Print a table with aligned columns; with rich on a terminal, else as plain text without tabs."""
-        cells = [[escaped(cell) for cell in row] for row in rows]
-        if self.is_terminal:
-            from rich.console import Console
-            from rich.table import Table
-
-            shown = Table(box=None, pad_edge=False, header_style="dim")
-            for place, name in enumerate(columns):  # only the last column, with free text, may be cut
-                needed = max([len(name), *(len(row[place]) for row in cells)])
-                is_last = place == len(columns) - 1
-                shown.add_column(name, overflow="ellipsis", no_wrap=True, min_width=0 if is_last else needed)
-            for row in cells:
-                shown.add_row(*row)
-            Console(width=self.width(), markup=False, emoji=False, highlight=False).print(shown)
-            return
-        widths = [max([len(name), *(len(row[place]) for row in cells)]) for place, name in enumerate(columns)]
-        for row in [list(columns), *cells]:
-            self.line("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
+        """Print a table with aligned columns; on a terminal, fit it to the width."""
+        shown = [list(columns), *([escaped(cell) for cell in row] for row in rows)]
+        fitting = widths(shown, self.width())
+        for place, row in enumerate(shown):
+            line = "  ".join(padded(cut(cell, width), width) for cell, width in zip(row, fitting, strict=True)).rstrip()
+            self.line(line if place else self.styled(line, "dim"))
 
     # --- beads ---
 
@@ -259,11 +252,17 @@ class Output:
         mark, colour = MARKS[readiness.phase(bead)]
         head = f"{mark} {bead.id} ● P{bead.priority} {bead.type} "
         title = escaped(bead.title)
-        room = self.width() - len(head) - (len(tail) + 3 if tail else 0)
-        if len(title) > max(20, room):
-            title = title[: max(20, room) - 1] + "…"
+        width = self.width()
+        if width < _NO_LIMIT:
+            title, tail = self._fitted(title, tail, width - cells(head))
         shown = f"{self.styled(mark, colour)} {self.styled(bead.id, 'bold')} ● P{bead.priority} {bead.type} {title}"
         return f"{shown}   {self.styled(tail, 'dim')}" if tail else shown
+
+    @staticmethod
+    def _fitted(title: str, tail: str, room: int) -> tuple[str, str]:
+        """Cut a title and the text after it so that both fit into `room` columns; the title is cut first."""
+        title = cut(title, max(_LEAST_TITLE, room - (cells(tail) + 3 if tail else 0)))
+        return title, cut(tail, max(_LEAST_TAIL, room - cells(title) - 3)) if tail else ""
 
     def age(self, instant: str | None, now: datetime) -> str:
         """Return how long ago that was, for people; "" without an instant."""

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import contextlib
 import os
-import signal
 import subprocess
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from bd.core.errors import Damaged
+from bd.processes.tree import ProcessTree
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -25,7 +25,7 @@ END_LIMIT_S = 10.0
 class Runner(NamedTuple):
     """One agent's process, and the file for its stderr."""
 
-    process: subprocess.Popen[bytes]
+    process: ProcessTree
     log_path: Path
 
 
@@ -60,14 +60,14 @@ class Runners:
         """Start a process in its own group, so that only we get the terminal's Ctrl-C, and pass it on."""
         log_path = self._log_folder / f"{name}.log"
         with log_path.open("wb") as log:
-            process = subprocess.Popen(
+            process = ProcessTree(
                 self._commands[name],
+                grace_s=END_LIMIT_S,
                 cwd=clone,
                 env={**environment(), "BD_SESSION": f"demo-{name}"},
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE if self.end_with_stdin else log,
                 stderr=log,
-                start_new_session=True,
             )
         return Runner(process, log_path)
 
@@ -90,15 +90,15 @@ class Runners:
             with contextlib.suppress(BrokenPipeError):
                 runner.process.stdin.close()
             if at_once:
-                _signal(runner.process, signal.SIGTERM)
+                runner.process.terminate()
         for runner in self._runners.values():
-            for sign in (signal.SIGTERM, getattr(signal, "SIGKILL", signal.SIGTERM), None):
+            for more_force in (runner.process.terminate, runner.process.kill, None):
                 try:
                     runner.process.wait(END_LIMIT_S)
                     break
                 except subprocess.TimeoutExpired:
-                    if sign is not None:
-                        _signal(runner.process, sign)
+                    if more_force is not None:
+                        more_force()
             if runner.process.stdout is not None:
                 runner.process.stdout.close()
 
@@ -108,13 +108,3 @@ def environment() -> dict[str, str]:
     package_folder = str(Path(__file__).resolve().parents[2])
     path = os.pathsep.join(part for part in (package_folder, os.environ.get("PYTHONPATH")) if part)
     return {**os.environ, "PYTHONPATH": path}
-
-
-def _signal(process: subprocess.Popen[bytes], sign: signal.Signals) -> None:
-    """Send a signal to a process that we started and to the `bd` that it runs, if it is still running."""
-    if process.poll() is None:
-        with contextlib.suppress(ProcessLookupError):
-            if hasattr(os, "killpg"):
-                os.killpg(process.pid, sign)
-            else:
-                process.send_signal(sign)

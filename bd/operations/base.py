@@ -204,6 +204,10 @@ class Operation:
         """Return the operation with the same uid and other arguments."""
         return type(self)(by=self.by, at=self.at, uid=self.uid, tokens=self.tokens, **args)
 
+    def holding(self, tokens: Mapping[str, str]) -> Self:
+        """Return the same operation with the tokens of more beads."""
+        return type(self)(by=self.by, at=self.at, uid=self.uid, tokens={**tokens, **self.tokens}, **self.args)
+
     # --- for subclasses ---
 
     def find(self, typed: str, snapshot: Snapshot) -> Bead:

@@ -73,11 +73,12 @@ class _Edge(Operation):
         bead, target = (self.find(name, snapshot) for name in self.args["ids"])
         return bead, target
 
-    def change(self, bead: Bead, after: Bead, target_id: str) -> Change:
+    def change(self, bead: Bead, after: Bead, target_id: str, words: str) -> Change:
+        """Return the change; its subject names the edge from the first bead to the second in `words`."""
         touched = (bead.id, target_id)
         if after == bead:
             return Change({}, "", touched=touched)
-        words = f"{self.verb}: {bead.id} {self.kind} {target_id} by {self.agent}"
+        words = f"{self.verb}: {bead.id} {words} {target_id} by {self.agent}"
         return Change({bead.id: lifecycle.touch(after, self.asked_at)}, words, touched=touched)
 
 
@@ -94,7 +95,8 @@ class DepAdd(_Edge):
         after = self._linked(bead, target)
         if len(after.links) > len(bead.links):
             after = attended(after, "link", self, snapshot, context)
-        change = self.change(bead, after, target.id)
+        words = "waits for" if self.kind in _BLOCKS else "is a child of" if self.kind in _PARENT else self.kind
+        change = self.change(bead, after, target.id, words)
         refuse_circles(change, snapshot)
         return change
 
@@ -132,7 +134,10 @@ class DepRemove(_Edge):
             links=[link for link in bead.get("links", []) if link.get("id") != target],
             parent=None if bead.parent == target else bead.parent,
         )
-        return with_ages(self.change(bead, after, target), snapshot, self.asked_at)
+        words = "no longer waits for" if target in bead.depends_on else "is no longer linked to"
+        if bead.parent == target:
+            words = "is no longer a child of"
+        return with_ages(self.change(bead, after, target, words), snapshot, self.asked_at)
 
     def _target_id(self, bead: Bead, snapshot: Snapshot) -> str:
         typed = str(self.args["ids"][1]).strip()

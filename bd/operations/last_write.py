@@ -25,14 +25,23 @@ def last_write(hub: Clone) -> dict[str, Any] | None:
     return last if last and is_oid(last["commit"]) else None
 
 
+def _to_undo(hub: Clone) -> tuple[dict[str, str], dict[str, str]]:
+    """Return this clone's last write that is not undone, and for each bead the commit that last undid something on it. Raises NotFound."""
+    last = last_write(hub) or {}
+    known = hub.noted_json("last.json", {"writes": [{"commit": str, "subject": str}], "undone": {...: str}})
+    writes = known["writes"] if known else [last] if last else []
+    if not writes or not is_oid(writes[-1]["commit"]):
+        earlier = "everything that it remembers is taken back" if last else "it has written nothing"
+        raise NotFound(f"this clone has nothing to take back: {earlier}", hint="`bd history ID` shows what a bead was")
+    return writes[-1], {bead_id: at for bead_id, at in known["undone"].items() if is_oid(at)} if known else {}
+
+
 def undo_of_last(hub: Clone, ask: Callable[[list[str]], dict[str, Any]]) -> Undo:
-    """Return the operation that undoes this clone's last write. Raises NotFound and WrongState.
+    """Return the operation that undoes this clone's last write that is not undone yet. Raises NotFound and WrongState.
 
     `ask` returns the author's arguments, with the tokens for the given beads.
     """
-    last = last_write(hub)
-    if not last:
-        raise NotFound("this clone has written nothing that could be taken back")
+    last, undone = _to_undo(hub)
     commit = last["commit"]
     headers, text = commit_message.split_commit(hub.repo.objects.read(commit) or b"")
     parents = headers.get("parent", [])
@@ -51,7 +60,8 @@ def undo_of_last(hub: Clone, ask: Callable[[list[str]], dict[str, Any]]) -> Undo
         if before is not None:
             versions["before"], before_at[bead_id] = _fields(before, bead_id), entry.path
         if entry.oid:
-            versions["after"], after_at[bead_id] = _fields(hub.repo.objects.read(entry.oid), bead_id), entry.path
+            left = hub.repo.objects.read(f"{undone[bead_id]}:{entry.path}" if bead_id in undone else entry.oid)
+            versions["after"], after_at[bead_id] = _fields(left, bead_id), entry.path  # as the write, or an undo since, left it
     if not beads:
         raise WrongState(f"the last write ({last['subject']}) changed no bead", hint="change settings back with `bd config set`")
     moves = {bead_id: path for bead_id, path in before_at.items() if path != after_at.get(bead_id, bead_path(bead_id))}

@@ -29,7 +29,9 @@ HOLDER_FIELDS = frozenset({"status", "owner", "assignee", "claim", "claims", "ou
 NOT_WAITING: dict[str, None] = {"waiting_on": None, "waiting_since": None, "status_reason": None}
 HUMAN = "human"
 # How long a bead is hidden when it is given back for the second time in a row; doubled each further time, up to the maximum.
-SPACED_S, SPACED_MAX_S = 10.0, 300.0
+SPACED_S, SPACED_MAX_S = 10.0, 7200.0
+# A bead that is given back this often in a row needs a person: each attempt costs money and gets nowhere.
+GIVEN_BACK_TOO_OFTEN = 5
 
 
 def guard(bead: Bead, token: str | None, *, force: bool = False, at: datetime | None = None) -> None:
@@ -97,12 +99,23 @@ def released(bead: Bead, reason: str | None, at: datetime, *, forgiven: bool = T
 
 def _given_back_until(bead: Bead, at: datetime) -> str | None:
     """Return until when a returned bead is hidden; None the first time in a row."""
-    failures = bead.get("failures")
-    in_a_row = min(bead.get("attempts_forgiven", 0), bead.attempts - (failures[-1].get("attempt", 0) if failures else 0))
+    in_a_row = given_back_in_a_row(bead)
     if in_a_row < 2:
         return None
     delay_s = grown_s(SPACED_S, in_a_row - 2, SPACED_MAX_S)
     return time_text(at + timedelta(seconds=delay_s))
+
+
+def given_back_in_a_row(bead: Bead) -> int:
+    """Return how often the bead was claimed and given back since it was created, or since its last failed attempt."""
+    failures = bead.get("failures")
+    forgiven: int = bead.get("attempts_forgiven", 0)
+    return min(forgiven, bead.attempts - (failures[-1].get("attempt", 0) if failures else 0))
+
+
+def is_given_back_too_often(bead: Bead) -> bool:
+    """Return whether the bead was given back so often in a row that a person has to look at it."""
+    return bead.status == "open" and bool(bead.get("retry_at")) and given_back_in_a_row(bead) >= GIVEN_BACK_TOO_OFTEN
 
 
 def waits_for_human(bead: Bead) -> bool:

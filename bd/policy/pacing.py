@@ -72,6 +72,15 @@ class Pace(NamedTuple):
         return {"empty_cycles": self.empty_cycles, "next_poll_at": self.next_poll_at, "idle_since": self.idle_since}
 
 
+def is_look_due(last: str | None, now: datetime, every_s: float) -> bool:
+    """Return whether the last check was at least `every_s` ago. An unreadable or future time does not count."""
+    try:
+        since_s = (now - instant_of(last)).total_seconds() if last else every_s
+    except ValueError:
+        return True
+    return not 0 <= since_s < every_s
+
+
 def interval_s(base_s: float, empty_cycles: int) -> float:
     """Return the interval after this many empty cycles in a row."""
     return max(base_s, grown_s(base_s, empty_cycles // CYCLES_TO_DOUBLE, LONGEST_S))

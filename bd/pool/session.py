@@ -1,7 +1,8 @@
 """The session of one member: starting it, checking that it lives, ending it. By default a child process with its own log.
 
 A child holds a lock for as long as it lives: the controller knows by that lock, not by a process id, that it is there, and no
-second one can be started meanwhile. Other providers (tmux, systemd, any commands) answer for themselves.
+second one can be started meanwhile. Its own supervisor ends it with everything that it has started. Other providers (tmux,
+systemd, any commands) answer for themselves.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from bd.core.errors import WrongState
 from bd.notify import trusted_commands
 from bd.notify.command_files import changed_in
 from bd.pool.placeholders import environment, filled
+from bd.processes.tree import ProcessTree
 from bd.schedule import agent_log
 from bd.schedule.invocation import KEPT_VARIABLES
 
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
 
     from bd.core.pools import Pool
     from bd.pool.state import Quarters
+    from bd.processes.run import Ran
 
 # Longer than `bd work` gives its own command, so that it can give back the bead.
 KILL_GRACE_S = 30.0
@@ -39,6 +42,7 @@ _NOT_PASSED = ("BD_TOKEN", "BD_DRAIN")
 # Variables of the controller that are passed on explicitly, because a provider has its own environment.
 _PASSED = ("PATH", "XDG_STATE_HOME", *KEPT_VARIABLES)
 # The session itself records its process id and its exit code: the controller may not be there to see either.
+_CHILD = 'echo $PPID > "$BD_POOL_SUPERVISOR"; '
 _PRELUDE = 'echo $$ > "$BD_POOL_PID"; sh -c "$BD_POOL_COMMAND"; code=$?; echo $code > "$BD_POOL_EXIT"; exit $code'
 # Exit codes of a shell that could not run a command at all.
 _NOT_RUN = (126, 127)
@@ -128,7 +132,7 @@ class Session:
         changed = self.changed_file()
         if changed:
             raise WrongState(f"{changed} is not the file that was trusted; `bd trust` shows it")
-        self._forget("drain", "exit", "pid")
+        self._forget("drain", "exit", "pid", "supervisor")
         provider = self._provider
         if provider is None:
             self._start_child()
@@ -147,7 +151,11 @@ class Session:
 
     @property
     def _inner(self) -> dict[str, str]:
-        own = {"BD_POOL_PID": self._path("pid"), "BD_POOL_EXIT": self._path("exit")}
+        own = {
+            "BD_POOL_PID": self._path("pid"),
+            "BD_POOL_EXIT": self._path("exit"),
+            "BD_POOL_SUPERVISOR": self._path("supervisor"),
+        }
         return {**self._environment, **own, "BD_POOL_COMMAND": filled(self._pool.start)}
 
     def _start_child(self) -> None:
@@ -158,14 +166,15 @@ class Session:
         agent_log.rotate(self.log)
         try:
             with open(self.log, "ab", opener=files.private) as log:
-                self._child = subprocess.Popen(
-                    ["/bin/sh", "-c", _PRELUDE],
+                self._child = ProcessTree(
+                    f"{_CHILD}{_PRELUDE}",
+                    grace_s=KILL_GRACE_S,
+                    outlives=True,
                     cwd=self.clone,
                     env={**kept, **self._inner},
                     stdin=subprocess.DEVNULL,
                     stdout=log,
                     stderr=log,
-                    start_new_session=True,
                     pass_fds=(held,),
                 )
         finally:
@@ -228,12 +237,13 @@ class Session:
         """End it: ask first, then use force. Return whether it is gone."""
         if self._pool.stop:
             self._run(self._pool.stop)
-        else:
+        elif not self._ask_supervisor():
             self._signal(signal.SIGTERM)
         if self._is_gone_soon():
             return True
         if self._provider is not None and self._provider.stop:
             self._run(self._provider.stop)
+        self._ask_supervisor()  # which ends the rest when the command is killed
         self._signal(signal.SIGKILL)
         return self._is_gone_soon()
 
@@ -245,6 +255,15 @@ class Session:
             self._runtime.sleep(_LOOK_S if self._provider is None else _ASK_S)
         return True
 
+    def _ask_supervisor(self) -> bool:
+        """Have its supervisor end it, by force after KILL_GRACE_S. Return whether it has one."""
+        supervisor = self._number("supervisor")
+        if supervisor is None or not self._is_ours(supervisor):
+            return False
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.kill(supervisor, signal.SIGTERM)
+        return True
+
     def _signal(self, number: int) -> None:
         """Signal the session led by its process, whose id can't be reused while the session is there."""
         leader = self._number("pid")
@@ -252,36 +271,53 @@ class Session:
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.killpg(leader, number)
 
+    def _is_ours(self, pid: int) -> bool:
+        """Return whether a process belongs to this session, by its environment if the system shows it."""
+        if not os.path.isdir("/proc/self"):
+            return self.is_alive()
+        return self._mark in _environment_of(pid)
+
+    @property
+    def _mark(self) -> bytes:
+        """The variable that every process of this session has in its environment."""
+        return f"BD_DRAIN_FILE={self.drain_file}".encode()
+
     def end_leftovers(self, tokens: Iterable[str]) -> None:
         """Kill processes that it started for these claims and left running in their own sessions when it was killed itself.
 
         Only those whose environment says so, if the system shows it.
         """
         marks = [f"BD_TOKEN={token}".encode() for token in tokens]
-        mine = f"BD_DRAIN_FILE={self.drain_file}".encode()
         for entry in os.listdir("/proc") if marks and os.path.isdir("/proc") else ():
-            with contextlib.suppress(OSError, ValueError):
-                pid = int(entry)
-                with open(f"/proc/{pid}/environ", "rb") as file:
-                    said = file.read().split(b"\0")
-                if mine in said and any(mark in said for mark in marks):
-                    os.kill(pid, signal.SIGKILL)
+            said = _environment_of(int(entry)) if entry.isdigit() else []
+            if self._mark in said and any(mark in said for mark in marks):
+                with contextlib.suppress(OSError):
+                    os.kill(int(entry), signal.SIGKILL)
 
     def forget(self) -> None:
         """Forget a session that has ended and was cleaned up; its note is removed last."""
-        self._forget("drain", "pid", "exit", "json")
+        self._forget("drain", "pid", "supervisor", "exit", "json")
 
     def _forget(self, *kinds: str) -> None:
         self._quarters.forget(*(os.path.join("members", f"{self.name}.{kind}") for kind in kinds))
 
-    def _run(self, text: str, **more: str) -> trusted_commands.Ran:
+    def _run(self, text: str, **more: str) -> Ran:
         """Run one of a provider's commands; `more` are the values of further placeholders."""
         variables = {**self._environment, **environment(more)}
         return trusted_commands.run(filled(text), variables, COMMAND_LIMIT_S, folder=self._home, files=self._files)
 
 
-def _words(ran: trusted_commands.Ran) -> str:
+def _words(ran: Ran) -> str:
     """Describe how a command failed."""
     said = (ran.err or ran.out).splitlines()
     code = "could not be run" if ran.code is None else f"ended with exit code {ran.code}"
     return f"{code}: {said[-1][:200]}" if said else code
+
+
+def _environment_of(pid: int) -> list[bytes]:
+    """Return the variables that a process was started with; none if the system does not show them."""
+    try:
+        with open(f"/proc/{pid}/environ", "rb") as file:
+            return file.read().split(b"\0")
+    except OSError:
+        return []

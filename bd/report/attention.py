@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from bd.core.schema import AGENTS_DIR, CAPACITY_DIR
 from bd.core.times import instant_of
-from bd.policy.capacity import duty_of, held_by, is_presumed_offline
-from bd.policy.lifecycle import waits_for_human
+from bd.policy.capacity import duty_of, failures_in, held_by, is_overloaded, is_presumed_offline, tracked
+from bd.policy.lifecycle import given_back_in_a_row, is_given_back_too_often, waits_for_human
 from bd.report.selection import dead_letters
 
 if TYPE_CHECKING:
@@ -30,16 +30,18 @@ class Attention(NamedTuple):
     offline: list[dict[str, Any]]
     damaged: list[dict[str, Any]]
     unpublished: list[dict[str, Any]]
+    overloaded: list[dict[str, Any]]
+    given_back: list[dict[str, Any]]
 
     @property
     def total(self) -> int:
         return sum(len(entries) for entries in self)
 
     def as_json(self) -> dict[str, Any]:
-        """Return the kinds and the total; a kind that was added later comes last."""
+        """Return the kinds and the total; kinds that were added later come last."""
         shown = self._asdict()
-        unpublished = shown.pop("unpublished")
-        return {**shown, "total": self.total, "unpublished": unpublished}
+        newer = {kind: shown.pop(kind) for kind in ("unpublished", "overloaded", "given_back")}
+        return {**shown, "total": self.total, **newer}
 
 
 def gather(
@@ -55,6 +57,8 @@ def gather(
         _oldest_first(_offline(name, snapshot, now) for name in _silent(snapshot, now)),
         [damage._asdict() for damage in snapshot.damages],
         _oldest_first(_unpublished(one, now) for one in unpublished),
+        _oldest_first(_overloaded(name, snapshot, now) for name in _names(snapshot) if _is_worn_out(name, snapshot)),
+        _oldest_first(_given_back(bead, now) for bead in live if is_given_back_too_often(bead)),
     )
 
 
@@ -95,8 +99,30 @@ def _unpublished(one: QueuedWrite, now: datetime) -> dict[str, Any]:
 
 def _silent(snapshot: Snapshot, now: datetime) -> list[str]:
     """Return the agents presumed offline; whoever set others offline knows about them."""
-    names = {*snapshot.records(AGENTS_DIR), *snapshot.records(CAPACITY_DIR)}
-    return [name for name in sorted(names) if duty_of(name, snapshot) != "offline" and is_presumed_offline(name, snapshot, now)]
+    return [
+        name for name in _names(snapshot) if duty_of(name, snapshot) != "offline" and is_presumed_offline(name, snapshot, now)
+    ]
+
+
+def _names(snapshot: Snapshot) -> list[str]:
+    return sorted({*snapshot.records(AGENTS_DIR), *snapshot.records(CAPACITY_DIR)})
+
+
+def _is_worn_out(name: str, snapshot: Snapshot) -> bool:
+    return duty_of(name, snapshot) != "offline" and is_overloaded(name, snapshot)
+
+
+def _overloaded(name: str, snapshot: Snapshot, now: datetime) -> dict[str, Any]:
+    record = tracked(name, snapshot)
+    since = record.get("overloaded_at") or ""
+    last = len(record.get("recent") or [])
+    return _set(agent=name, since=since, age_s=_age_s(since, now), failed=failures_in(record), of=last)
+
+
+def _given_back(bead: Bead, now: datetime) -> dict[str, Any]:
+    since = bead.updated_at
+    times = given_back_in_a_row(bead)
+    return _set(**_named(bead, since, now), times=times, reason=bead.get("status_reason"), retry_at=bead.get("retry_at"))
 
 
 def _offline(name: str, snapshot: Snapshot, now: datetime) -> dict[str, Any]:

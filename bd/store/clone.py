@@ -163,6 +163,29 @@ class Clone(Replica):
         """The fencing tokens of the claims made in this clone."""
         return Tokens(self.place.folder)
 
+    def unheard_claims(self, agent: str) -> dict[str, str]:
+        """Return the tokens, by bead, of the agent's claims that the hub has but that nobody was told of.
+
+        That is so if the hub's answer was lost, or if the claiming process was killed. They now count as told.
+        """
+        found: dict[str, str] = {}
+        snapshot = self.snapshot()
+        for entry in self.journal.of_the_dead():
+            if entry.data.get("agent") != agent:
+                continue
+            tokens = set(entry.data.get("tokens") or [])
+            held = {
+                bead.id: claim["token"]
+                for token in tokens
+                for bead in snapshot.claimed(token)
+                for claim in bead.claims
+                if claim.get("token") == token
+            }
+            found.update(held)
+            if held and entry.data.get("state") == "won":  # else what became of the rest of its push is still to be seen to
+                entry.remove()
+        return found
+
     def unknown_writes(self) -> list[UnknownHere]:
         """The unpublished writes of this clone that only a newer bd can replay."""
         from bd.store import unknown_operations  # noqa: PLC0415  the doctor alone asks

@@ -1,10 +1,9 @@
-"""A worker's child process: started in its own process group, its output read as it comes, ended as a group."""
+"""A worker's child process: its output is read as it comes, and its whole process tree is ended with it."""
 
 from __future__ import annotations
 
 import contextlib
 import os
-import signal
 import subprocess
 import threading
 from collections import deque
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from bd.core.errors import BadInput
 from bd.core.redaction import masked
+from bd.processes.tree import ProcessTree
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -27,7 +27,10 @@ _CHUNK = 65536
 
 
 class Child:
-    """A process that works on a bead. `on_end` is called from another thread when it has ended and its output is read."""
+    """A process that works on a bead. `on_end` is called from another thread when it has ended and its output is read.
+
+    When asked to end, its tree has `grace_s` to do so; when this process dies, `orphan_grace_s`. What is left is killed.
+    """
 
     def __init__(
         self,
@@ -38,6 +41,9 @@ class Child:
         on_line: Callable[[str], None],
         on_end: Callable[[], None],
         runtime: Runtime,
+        *,
+        grace_s: float,
+        orphan_grace_s: float | None = None,
     ) -> None:
         self._runtime = runtime
         self.started_s = runtime.monotonic()
@@ -47,14 +53,15 @@ class Child:
         self._on_end = on_end
         with open(stdin_path or os.devnull, "rb") as stdin:
             try:
-                self._process = subprocess.Popen(
+                self._process = ProcessTree(
                     list(command),
+                    grace_s=grace_s,
+                    orphan_grace_s=orphan_grace_s,
                     cwd=folder,
                     env=dict(environment),
                     stdin=stdin,
                     stdout=subprocess.PIPE,
                     stderr=subprocess.STDOUT,
-                    start_new_session=True,
                 )
             # values that no argument or variable can hold, such as a NUL in a bead's model
             except (OSError, ValueError) as error:
@@ -110,14 +117,6 @@ class Child:
         self._reader.join(_DRAIN_S)
         self._on_end()
 
-    def signal(self, number: int) -> None:
-        """Send a signal to its process group; without groups, to the process alone."""
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            if hasattr(os, "killpg"):
-                os.killpg(self._process.pid, number)
-            else:
-                self._process.send_signal(number)
-
     def end(self, grace_s: float) -> None:
         """End the whole group: TERM first, and KILL after the grace period."""
         self.terminate()
@@ -126,7 +125,9 @@ class Child:
         self.kill()
 
     def terminate(self) -> None:
-        self.signal(signal.SIGTERM)
+        """Ask its process tree to end."""
+        self._process.terminate()
 
     def kill(self) -> None:
-        self.signal(getattr(signal, "SIGKILL", signal.SIGTERM))  # systems without SIGKILL have nothing that survives SIGTERM
+        """Kill its process tree."""
+        self._process.kill()

@@ -30,7 +30,8 @@ class Standing(Value):
     """`started` counts attempts, `stops` how often it was asked to stop, `running` its jobs.
 
     It has been without work since `idle_since_s`, and looks for some at `next_look_s`. `nothing` is why the last look found none,
-    and `tip` was the hub's tip then. `is_draining`: it ends as soon as it may.
+    and `tip` was the hub's tip then. `has_looked_again`: that look was for beads that it had made itself. `is_draining`: it ends as
+    soon as it may.
     """
 
     idle_since_s: float
@@ -41,6 +42,7 @@ class Standing(Value):
     next_look_s: float = 0.0
     tip: str = ""
     nothing: BdError | None = None
+    has_looked_again: bool = False
 
     def begun(self, now_s: float) -> Standing:
         """An attempt started."""
@@ -53,11 +55,15 @@ class Standing(Value):
     def found_work(self, *, rests_until_s: float | None = None) -> Standing:
         """There was work, or there may be some after a rest."""
         next_look_s = self.next_look_s if rests_until_s is None else rests_until_s
-        return self.replace(nothing=None, next_look_s=next_look_s)
+        return self.replace(nothing=None, next_look_s=next_look_s, has_looked_again=False)
+
+    def made_work(self) -> Standing:
+        """It found nothing, and then made beads itself, by a schedule, say: it looks again immediately."""
+        return self.replace(nothing=None, next_look_s=0.0, has_looked_again=True)
 
     def found_nothing(self, why: BdError, tip: str, next_look_s: float) -> Standing:
         """There was no work at this tip of the hub."""
-        return self.replace(nothing=why, tip=tip, next_look_s=next_look_s)
+        return self.replace(nothing=why, tip=tip, next_look_s=next_look_s, has_looked_again=False)
 
     def failed_to_look(self, why: BdError, now_s: float) -> Standing:
         """A transient error prevented the look; a busy server says how long to wait."""
@@ -105,9 +111,28 @@ def may_peek(standing: Standing, plan: Plan) -> bool:
     return wants_more(standing, plan) and not standing.stops
 
 
-def may_claim(standing: Standing, plan: Plan, *, is_idle_for_a_reason: bool, is_due_by_pace: bool, has_moved: bool) -> bool:
-    """Return whether to try a claim: a worker run once by a timer skips the runs that its pace skips."""
-    return is_idle_for_a_reason or is_due_by_pace or bool(standing.started) or has_moved or not plan.once
+def may_claim(
+    standing: Standing,
+    plan: Plan,
+    *,
+    is_idle_for_a_reason: bool,
+    is_due_by_pace: bool,
+    has_moved: bool,
+    has_stalls: bool = False,
+) -> bool:
+    """Return whether to try a claim: a worker run once by a timer skips the runs that its pace skips.
+
+    It does not skip if a claim has stalled: the freed bead may fit it.
+    """
+    return is_idle_for_a_reason or is_due_by_pace or bool(standing.started) or has_moved or has_stalls or not plan.once
+
+
+def looks_again(standing: Standing, plan: Plan, *, tip: str, tip_now: str) -> bool:
+    """Return whether to look again: nothing was found at `tip`, and the maintenance since then has changed the hub.
+
+    Only once in a row, or maintenance that is due at each look would never let it rest.
+    """
+    return tip_now != tip and not standing.has_looked_again and not standing.stops and wants_more(standing, plan)
 
 
 def next_look_in_s(pace_s: float, stall_s: float | None, turn_s: float | None) -> float:

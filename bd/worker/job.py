@@ -78,6 +78,7 @@ class Job:
         self.lost = ""
         self.trial: Trial | None = None
         self._claim = claim
+        self._interval_s = float(claim.get("heartbeat_interval_s") or NEAR_INTERVAL_S)
         self._renewal_s = renewal_s(claim) if bead.get("claims") else None
         self._renewed_s = self._last_ok_s = self._told_s = runtime.monotonic()
         self._command = command
@@ -113,7 +114,17 @@ class Job:
             "BD_RESULT_FILE": self._path("result.json"),
             "BD_DOUBT_FILE": self._path("doubt"),
         }
-        return Child(self._command.words, self._command.folder, environment, stdin, on_line, self._on_change, self._runtime)
+        return Child(
+            self._command.words,
+            self._command.folder,
+            environment,
+            stdin,
+            on_line,
+            self._on_change,
+            self._runtime,
+            grace_s=self._command.grace_s,
+            orphan_grace_s=min(self._command.grace_s, MISSED_BEATS * self._interval_s / 2),  # gone before the bead is another's
+        )
 
     def _path(self, name: str) -> str:
         return os.path.join(self._files, name)
@@ -205,11 +216,6 @@ class Job:
         self._stop.set()
         self._beating.join()
 
-    def end_rest(self) -> None:
-        """If the child was ended early, end everything it started, including what outlived it."""
-        if self.ending is not None:
-            self.child.kill()
-
     def break_off(self) -> None:
         """Leave nothing of it running: the worker is ending."""
         if self.trial is not None:
@@ -232,7 +238,7 @@ class Job:
 
     def _beat(self) -> None:
         """Until stopped, send a heartbeat each interval, and check the claim."""
-        interval_s = float(self._claim.get("heartbeat_interval_s") or NEAR_INTERVAL_S)
+        interval_s = self._interval_s
         hub: Clone | None = None
         tip = ""
         try:

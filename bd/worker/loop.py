@@ -80,6 +80,7 @@ class Worker:
         self._as_json = as_json
         self._jobs: list[Job] = []
         self._events = Events(runtime)
+        self._claimed: tuple[Written, Pacer] | None = None
         self._stops = 0  # counted by a signal handler; the loop picks it up
         self._standing = Standing(runtime.monotonic())
         self._told_clocks = False
@@ -171,6 +172,7 @@ class Worker:
                 is_idle_for_a_reason=reason is not None,
                 is_due_by_pace=pacer.pace.is_due(now),
                 has_moved=pacer.tip != view.snapshot.commit,
+                has_stalls=self._may_recover(view) and bool(view.abandoned),
             ):
                 rest_s = view.rest_s()
                 self._claim(hub, self._recover(hub, view), pacer, rest_s)
@@ -193,10 +195,12 @@ class Worker:
             self._tell(f"{words}; {ALONE}")
         self._told_clocks = bool(words)
 
+    def _may_recover(self, view: View) -> bool:
+        return self.plan.recover if self.plan.recover is not None else view.settings.recover
+
     def _recover(self, hub: Clone, view: View) -> View:
         """Free stalled claims, so that their beads are offered in this very cycle."""
-        allowed = self.plan.recover if self.plan.recover is not None else view.settings.recover
-        stalls = view.abandoned if allowed else []
+        stalls = view.abandoned if self._may_recover(view) else []
         if not stalls:
             return view
         outcome = reassign(hub, stalls, f"agent:{self.plan.agent}")
@@ -229,7 +233,7 @@ class Worker:
         """Note when to look again (a claim may have stalled in `rest_s`), and report it."""
         if self._standing.nothing is None and not self._jobs and not self.plan.once:  # once for each period without work
             self._tell(f"{nothing}; waiting")
-        tip, now_s = hub.snapshot().commit, self._runtime.monotonic()
+        before, tip, now_s = self._now(), hub.snapshot().commit, self._runtime.monotonic()
         if self._jobs:
             self._standing = self._standing.found_nothing(nothing, tip, now_s + pacer.base_s)
             self._lookout.begin(hub, pacer.base_s)
@@ -245,6 +249,8 @@ class Worker:
         me = f"agent:{self.plan.agent}"
         for line in (*hooks.tell(hub, me, view._replace(snapshot=hub.snapshot()).stalls), *keep_house(hub, me)):
             self._tell(line)
+        if decisions.looks_again(before, self.plan, tip=tip, tip_now=hub.snapshot().commit):
+            self._standing = self._standing.made_work()
 
     def _begin(self, hub: Clone, written: Written, pacer: Pacer) -> None:
         """Start the command on what was claimed."""
@@ -287,7 +293,6 @@ class Worker:
 
     def _finish(self, job: Job) -> None:
         """Have the output checked, or record the outcome: close and claim the next in one commit, fail, or give back."""
-        job.end_rest()
         hub = self._open_hub()
         try:
             outcome = job.outcome()
@@ -304,6 +309,9 @@ class Worker:
             if said[0] != "unknown":  # else the notes are not in the bead yet
                 progress.forget(hub, job.bead.id)
             self._on_ended(Ended(job.bead.id, job.bead.title, *said))
+            if self._claimed is not None:  # by the same write: told of after what ended
+                claimed, self._claimed = self._claimed, None
+                self._begin(hub, *claimed)
             if job.trial is not None and job.trial.told_here:
                 self._tell(f"{job.bead.id}: {job.trial.told_here}")
             for line in hooks.tell(hub, f"agent:{self.plan.agent}") if said[0] in (FAILED, WAITING) else ():
@@ -364,7 +372,7 @@ class Worker:
                 raise
             written = hub.publish(Close(**args))  # on its own it is kept in this clone until the hub is back
         if written.change is not None and written.change.tokens:
-            self._begin(hub, written, pacer)
+            self._claimed = written, pacer
         else:
             pacer.rest(hub)
             pacer.keep(hub)

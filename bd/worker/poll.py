@@ -5,8 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from bd.core import times
+from bd.core.json_shapes import MAYBE_TEXT
 from bd.notify.hooks import tell as tell_people
 from bd.policy.eligibility import Eligibility
+from bd.policy.liveness import FAR_INTERVAL_S
+from bd.policy.pacing import is_look_due
 from bd.policy.readiness import Reason
 from bd.worker import heartbeats
 from bd.worker.fleet_state import look
@@ -18,7 +21,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from typing import Any
 
-    from bd.store import Clone
+    from bd.store import CachedSnapshot, Clone
+
+
+# When this clone last checked for stalled claims in a poll that was not due.
+_LOOKED = "stalls-looked.json"
 
 
 class Poll(NamedTuple):
@@ -43,11 +50,11 @@ class Poll(NamedTuple):
 def poll(hub: Clone, agent: str, *, fetch: bool = True, interval_s: float | None = None) -> Poll:
     """Look for work if the agent is due or the hub has moved, free stalled claims, and keep the pace.
 
-    Raises RemoteUnreachable.
+    Stalled claims are looked for from time to time even if the agent is not due. Raises RemoteUnreachable.
     """
     snapshot = hub.snapshot()
     pacer = Pacer(hub, agent, snapshot, interval_s)
-    if fetch and not pacer.is_due(hub):
+    if fetch and not pacer.is_due(hub) and not (_looks_for_stalls(hub, snapshot) and look(hub, f"agent:{agent}").abandoned):
         idle = Eligibility(snapshot, agent, hub.runtime.now()).idle()
         resting = Reason("not_due", "not due yet, and the hub has not moved")
         return _told(hub, agent, pacer, due=False, ready=0, reasons=[idle, resting] if idle else [resting])
@@ -67,9 +74,23 @@ def poll(hub: Clone, agent: str, *, fetch: bool = True, interval_s: float | None
     pacer.found(hub, work=ready > 0, tip=snapshot.commit)
     if fetch:
         heartbeats.tell(hub, agent, pacer.as_json())
-        if not ready:
-            keep_house(hub, f"agent:{agent}")
+    if fetch and not ready:
+        keep_house(hub, f"agent:{agent}")
+        if hub.snapshot().commit != snapshot.commit:  # beads that were scheduled, say
+            answer = Eligibility(hub.snapshot(), agent, hub.runtime.now())
+            ready = sum(1 for _ in answer.beads())
     return _told(hub, agent, pacer, due=True, ready=ready, reasons=[] if ready else answer.why_none())._replace(freed=freed)
+
+
+def _looks_for_stalls(hub: Clone, snapshot: CachedSnapshot) -> bool:
+    """Return whether a poll that is not due checks for stalled claims: once in the shortest heartbeat interval."""
+    signs = [float((bead.get("claim") or {}).get("heartbeat_interval_s") or FAR_INTERVAL_S) for bead in snapshot.claimed()]
+    now = hub.runtime.now()
+    last = (hub.noted_json(_LOOKED, {"at": MAYBE_TEXT}) or {}).get("at")
+    if not signs or not hub.settings(snapshot).recover or not is_look_due(last, now, min(signs)):
+        return False
+    hub.note_json(_LOOKED, {"at": times.time_text(now)})
+    return True
 
 
 def _told(hub: Clone, agent: str, pacer: Pacer, *, due: bool, ready: int, reasons: Iterable[Reason]) -> Poll:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
 import sys
 from http.client import HTTPException
 from typing import TYPE_CHECKING, NamedTuple
@@ -21,6 +20,7 @@ from bd.notify import trusted_commands
 from bd.operations.validate import Validate
 from bd.policy import lifecycle, validation
 from bd.policy.url_access import allow_list
+from bd.processes.run import run
 from bd.worker.result import DONE
 from bd.worker.url_fetch import NotAllowed, status_of
 
@@ -29,11 +29,13 @@ if TYPE_CHECKING:
     from typing import Any
 
     from bd.core.model import Bead
+    from bd.processes.run import Ran
+    from bd.processes.tree import ProcessTree
     from bd.store import Clone
     from bd.worker.job import Job
     from bd.worker.result import Outcome
 
-    Started = Callable[[subprocess.Popen[bytes]], None]
+    Started = Callable[[ProcessTree], None]
     Pause = Callable[[float], bool | None]
 
 COMMAND_LIMIT_S = 1800.0
@@ -45,6 +47,8 @@ URL_TRIES, URL_PAUSE_S, URL_PAUSE_MAX_S = 6, 5.0, 60.0
 URLS_LIMIT_S = 600.0
 _MOST_TRIES = 60
 _WORDS_LIMIT = 2000
+# More than any check says.
+_SAID_LIMIT = 16_000_000
 _DEFAULT_NAMES = {"validators": "tests", "judges": "judge"}
 
 
@@ -75,7 +79,7 @@ def check(
     kind, output = validation.kind_of(bead), validation.output_of(bead)
     rule, data = output.get("validation_schema"), output.get("data")
     if kind in ("json-schema", "regex"):
-        found = _by_process(kind, rule, data)
+        found = _by_process(kind, rule, data, started)
     elif kind == "url":
         found = _by_url(hub, rule, output, pause or hub.runtime.sleep)
     elif kind == "test-pass":
@@ -92,25 +96,19 @@ def check(
 # --- without commands ---------------------------------------------------------------------------
 
 
-def _by_process(kind: str, rule: Any, data: Any) -> Verdict:
+def _by_process(kind: str, rule: Any, data: Any, started: Started) -> Verdict:
     if data is None:
         return Verdict(False, "there is no output to check")
     if rule in (None, ""):
         return Verdict(None, f"{kind} needs output.validation_schema to say what is asked")
     script = os.path.join(os.path.dirname(__file__), "schema_check.py")
     asked = json.dumps({"kind": kind, "rule": rule, "data": data}, default=str)
+    ran = run([sys.executable, "-P", script], {}, CHECK_LIMIT_S, stdin=asked, started=started, kept=_SAID_LIMIT)
+    if ran.code is None:
+        return Verdict(None, f"the check {ran.err}")
     try:
-        ended = subprocess.run(
-            [sys.executable, "-P", script],
-            input=asked.encode("utf-8", "replace"),
-            capture_output=True,
-            timeout=CHECK_LIMIT_S,
-            check=False,
-        )
-        said = json.loads(ended.stdout)
-    except subprocess.TimeoutExpired:
-        return Verdict(None, f"the check took longer than {CHECK_LIMIT_S:g}s")
-    except (OSError, ValueError) as error:
+        said = json.loads(ran.out)
+    except ValueError as error:
         return Verdict(None, f"the check could not be made: {error}")
     return Verdict(said["passed"], said["words"])
 
@@ -225,7 +223,7 @@ def _verdict_of(said: str) -> Verdict | None:
     return Verdict(passed, "" if passed else words.strip() or "the judge gave no reasons")
 
 
-def _run(hub: Clone, key: str, rule: Any, bead: Bead, folder: str | None, started: Started) -> trusted_commands.Ran | Verdict:
+def _run(hub: Clone, key: str, rule: Any, bead: Bead, folder: str | None, started: Started) -> Ran | Verdict:
     name = rule if isinstance(rule, str) and rule else _DEFAULT_NAMES[key]
     command = next((one for one in trusted_commands.commands(hub, key) if one.name == name), None)
     if command is None:

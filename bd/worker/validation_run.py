@@ -9,17 +9,17 @@ import threading
 from typing import TYPE_CHECKING
 
 from bd.core.errors import BdError
-from bd.notify import trusted_commands
 from bd.policy import validation
+from bd.processes import run
 from bd.worker.result import FAILED, RELEASED, WAITING
 from bd.worker.validation import Verdict, check
 
 if TYPE_CHECKING:
-    import subprocess
     from collections.abc import Callable
 
     from bd.core.model import Bead
     from bd.core.runtime import Runtime
+    from bd.processes.tree import ProcessTree
     from bd.store import Clone
     from bd.worker.result import Outcome
 
@@ -43,7 +43,7 @@ class Trial:
         self._open_hub = open_hub
         self._on_change = on_change
         self._runtime = runtime
-        self._process: subprocess.Popen[bytes] | None = None
+        self._process: ProcessTree | None = None
         self._given_up_s: float | None = None
         self._lock = threading.Lock()
         self._is_given_up = threading.Event()
@@ -64,11 +64,11 @@ class Trial:
                 self.verdict = self.verdict or found
             self._on_change()
 
-    def _started(self, process: subprocess.Popen[bytes]) -> None:
+    def _started(self, process: ProcessTree) -> None:
         with self._lock:
             self._process = process
             if self.verdict is not None:
-                trusted_commands.end(process)
+                run.end(process)
 
     def give_up(self, words: str) -> None:
         """End the check without a verdict on the output."""
@@ -77,7 +77,7 @@ class Trial:
             if self.verdict is None:
                 self.verdict = Verdict(None, words)
                 if self._process is not None:
-                    trusted_commands.end(self._process)
+                    run.end(self._process)
 
     def hurry(self, within_s: float, words: str) -> None:
         """Give it up if it takes longer than this, counted from the first call."""

@@ -93,6 +93,42 @@ def test_completion_knows_ids_with_their_titles(board: Clone) -> None:
     assert words("no-such", "") == []
 
 
+@pytest.mark.parametrize(
+    ("typed", "offered"),
+    [
+        ("list --agent ", {"codemonkey"}),
+        ("list --agent=", {"--agent=codemonkey"}),
+        ("--agent codemonkey sh", {"show"}),
+        ("fail hub-work --reason c", {"crash", "cancelled"}),
+        ("fail hub-work --error ", set()),
+        ("fail ", {"hub-work"}),
+        ("close --reason ", set()),
+        ("list --status=ope", {"--status=open"}),
+        ("list --status def", {"deferred"}),
+        ("create --type bu", {"bug"}),
+        ("create ", set()),
+        ("create x --parent hub-k", {"hub-kid1", "hub-kid2"}),
+        ("release ", {"hub-work"}),
+        ("handoff hub-work ", set()),
+        ("answer ", set()),
+        ("dlq retry ", set()),
+        ("undefer ", {"hub-later"}),
+        ("close hub-kid1 --reason x hub-kid", {"hub-kid2"}),
+        ("completion ba", {"bash"}),
+        ("work -- ", set()),
+        ("claim hub-bug --next --ne", set()),
+        ("list --json --jso", set()),
+        ("no-such --", set()),
+    ],
+)
+def test_completion_offers_only_what_the_command_takes_there(typed: str, offered: set[str], board: Clone) -> None:
+    board.here("agent", "add", "codemonkey", "--role", "coding")
+    lines = board.here("completion", "words", "--", *typed.split(" ")).lines
+    assert {line.split("\t")[0] for line in lines} >= offered
+    if not offered:
+        assert lines == []
+
+
 def test_completion_outside_of_a_hub_is_silent(tmp_path: Path) -> None:
     told = run_here("completion", "words", "--", "show", "", cwd=tmp_path)
     assert (told.out, told.err) == ("", "")

@@ -93,13 +93,28 @@ def test_a_rest_puts_off_the_next_look_and_work_does_not() -> None:
     assert waits.found_work(rests_until_s=20.0) == standing(tip="tip", next_look_s=20.0)
 
 
-@pytest.mark.parametrize("reason", ["is_idle_for_a_reason", "is_due_by_pace", "has_moved"])
+@pytest.mark.parametrize("reason", ["is_idle_for_a_reason", "is_due_by_pace", "has_moved", "has_stalls"])
 def test_a_timer_leaves_out_the_looks_that_its_pace_leaves_out(reason: str) -> None:
-    none = dict.fromkeys(["is_idle_for_a_reason", "is_due_by_pace", "has_moved"], False)
+    none = dict.fromkeys(["is_idle_for_a_reason", "is_due_by_pace", "has_moved", "has_stalls"], False)
     assert not decisions.may_claim(standing(), plan(once=True), **none)
     assert decisions.may_claim(standing(), plan(once=True), **{**none, reason: True})
     assert decisions.may_claim(standing(started=1), plan(once=True), **none)
     assert decisions.may_claim(standing(), plan(), **none)
+
+
+def test_it_looks_again_once_for_what_it_has_made_itself() -> None:
+    nothing = NothingReady("nothing")
+    first = standing().found_nothing(nothing, "a", 60.0)
+    assert decisions.looks_again(standing(), plan(), tip="a", tip_now="b")
+    assert not decisions.looks_again(standing(), plan(), tip="a", tip_now="a"), "it has made nothing"
+    assert not decisions.looks_again(standing(stops=1), plan(), tip="a", tip_now="b")
+    assert not decisions.looks_again(standing(is_draining=True), plan(), tip="a", tip_now="b")
+    again = first.made_work()
+    assert not decisions.is_done(again, plan(once=True), 0.0)
+    assert decisions.is_due(again, plan(), 0.0)
+    assert not decisions.looks_again(again, plan(), tip="b", tip_now="c"), "what is due at each look keeps nobody at it"
+    for later in (again.found_nothing(nothing, "c", 60.0), again.found_work()):
+        assert decisions.looks_again(later, plan(), tip="c", tip_now="d")
 
 
 def test_after_nothing_it_looks_when_something_may_have_changed() -> None:

@@ -40,7 +40,7 @@ def test_friction_is_told_by_whoever_is_idle_once_for_each_cause(clone: Clones, 
     alice, bob = clone("alice"), clone("bob")
     failing(alice, "friction: {window: 30d, rate: 0.5, least: 3}\n")
     told = ["100 % of the attempts on label auth fail", "100 % of the attempts on type task fail"]
-    alice.here("work", "--agent", "romanov", "--once", "--", "true", code=3)
+    alice.here("poll", "--agent", "romanov")
     assert about_friction(hub) == told
     bob.here("overseer", "--once")
     clock.move(days=2)

@@ -37,6 +37,10 @@ def give_up(clone: Clone, *names: str) -> None:
         clone.here("fail", name, "--agent", "coder", "--reason", "auth_failure", "--error", "the key is revoked")
 
 
+# The parent of a hook is its supervisor, whose parent is bd.
+KILLS_BD = "kill -9 $(sed 's/.*) //' /proc/$PPID/stat | cut -f 2 -d ' ')"
+
+
 def hook(clone: Clone, text: str) -> None:
     """A hook of the clone's own configuration."""
     folder = clone.path / ".git" / "bd"
@@ -90,7 +94,7 @@ def test_after_a_kill_between_telling_and_saying_so_another_tells_with_the_same_
     heard = tmp_path / "heard"
     plain, dies, other = clone("plain"), clone("dies"), clone("other")
     give_up(plain, "hub-a")
-    hook(dies, f"cat >> {heard}; kill -9 $PPID")
+    hook(dies, f"cat >> {heard}; {KILLS_BD}")
     hook(other, f"cat >> {heard}")
     killed = dies.bd("overseer", "--once", "--agent", "dies", check=False)
     assert killed.code == -signal.SIGKILL
@@ -252,7 +256,7 @@ def test_other_occasions_after_a_kill_have_the_same_key(
     happen(plain)
     later(clock, plain, minutes=50)
     ahead = {"BD_TEST_CLOCK_OFFSET_S": str((clock.read() - datetime.now(UTC)).total_seconds())}
-    hook(dies, f"cat >> {heard}; kill -9 $PPID")
+    hook(dies, f"cat >> {heard}; {KILLS_BD}")
     hook(other, f"cat >> {heard}")
     assert dies.bd("poll", "--agent", "dies", env=ahead, check=False).code == -signal.SIGKILL
     other.here("poll", "--agent", "other", check=False)

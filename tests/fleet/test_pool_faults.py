@@ -386,8 +386,8 @@ def test_a_clone_that_was_not_finished_is_made_anew(host: Host) -> None:
 
 
 def test_what_a_killed_worker_had_running_ends_before_its_bead_is_anybodys(host: Host, hub: Path, tmp_path: Path) -> None:
-    """A command of `bd work` has a session of its own, and outlives its worker's; its bead must not be done twice at once."""
-    says = f"echo $$ > {tmp_path}/pid; while :; do sleep 0.1; done"
+    """A command of `bd work` that ignores TERM outlives its worker for a moment; its bead must not be done twice at once."""
+    says = f"trap '' TERM; echo $$ > {tmp_path}/pid; while :; do sleep 0.1; done"
     host.pool(max=1, size=1, start=f"{shlex.join(BD)} work --interval 1s -- sh -c {shlex.quote(says)}")
     seed(host.clone, "hub-a")
     host.round()
@@ -430,12 +430,13 @@ def test_a_controller_that_is_killed_at_any_moment_starts_nobody_twice_and_loses
 
 
 def leaders_of(host: Host, name: str) -> list[int]:
-    """The processes that lead a member's session, by the system's own account."""
+    """The processes that lead a member's session, by the system's own account; without their supervisors."""
     mark = f"BD_POOL_PID={host.quarters.path('members', f'{name}.pid')}".encode()
     found = []
     for entry in os.listdir("/proc"):
         with contextlib.suppress(OSError, ValueError), open(f"/proc/{entry}/environ", "rb") as file:
-            if mark in file.read().split(b"\0") and os.getsid(int(entry)) == int(entry):
+            is_supervisor = "supervisor.py" in text_of(f"/proc/{entry}/cmdline")
+            if mark in file.read().split(b"\0") and os.getsid(int(entry)) == int(entry) and not is_supervisor:
                 found.append(int(entry))
     return found
 

@@ -14,6 +14,7 @@ import pytest
 
 from tests.fleet.poolhost import DEAF, WAITS, Host, claimed_by, is_alive, status_of, text_of
 from tests.hostile.planting import plant
+from tests.processes.commands import KINDS, all_gone, hard_to_end, pids_of
 from tests.race.history import assert_nothing_twice, assert_one_owner
 from tests.race.seeds import put, seed
 from tests.running import BD, start_process
@@ -181,6 +182,21 @@ def test_who_does_not_end_in_time_is_killed_and_its_bead_costs_no_attempt(
         bead = tip_bead(hub, bead_id)
         assert bead is not None
         assert (bead.status, bead.claim, bead.assignee, bead.attempts_counted) == ("open", None, None, 0)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_who_is_killed_is_killed_with_all_that_it_has_started(
+    kind: str, host: Host, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("bd.pool.session.KILL_GRACE_S", 0.5)
+    start = shlex.join(hard_to_end(kind, tmp_path / "said"))
+    host.pool(max=1, min=1, start=start, drain_timeout="0s")
+    host.round()
+    pids = pids_of(kind, tmp_path / "said")
+    host.pool(max=1, size=0, start=start, drain_timeout="0s", cooldown_down="0s")
+    assert host.round() == [("draining", "worker")]
+    assert host.round() == [("killed", "worker"), ("ended", "worker")]
+    assert all_gone(pids)
 
 
 def test_a_check_counts_for_the_pool_what_its_members_may_take(host: Host) -> None:

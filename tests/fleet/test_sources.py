@@ -142,7 +142,7 @@ def test_made_offline_by_two_it_is_one_when_both_are_back(clones: tuple[Clone, C
 def test_an_idle_agents_poll_and_the_overseer_make_what_is_due(clones: tuple[Clone, Clone], hub: Path, clock: FakeClock) -> None:
     alice, bob = clones
     clock.set("2026-02-22T10:00:00Z")
-    bob.here("poll", "--agent", "coder", code=3)
+    assert bob.here("poll", "--agent", "coder", "--json").json["ready"] == 1, "what it has made itself, too"
     assert len(all_beads(hub)) == 1
     clock.set("2026-02-23T10:00:00Z")
     said = json.loads(alice.here("overseer", "--once", "--json").out)["house"]

@@ -102,7 +102,7 @@ def test_a_bead_that_may_not_be_closed_is_a_failure_and_not_left_claimed(clone: 
 
 def run_child(*words: str, on_line: Callable[[str], None] = lambda line: None) -> Child:
     ended = threading.Event()
-    child = Child(words, ".", os.environ, None, on_line, ended.set, RUNTIME)
+    child = Child(words, ".", os.environ, None, on_line, ended.set, RUNTIME, grace_s=1.0)
     assert ended.wait(60)
     return child
 

@@ -27,6 +27,21 @@ def test_waiting(kind: str | None) -> None:
     assert store.publish(add("hub-a", "hub-b", kind)).is_empty, "a second time changes nothing"
 
 
+@pytest.mark.parametrize(
+    ("kind", "added", "removed"),
+    [
+        (None, "hub-a waits for hub-b", "hub-a no longer waits for hub-b"),
+        ("depends-on", "hub-a waits for hub-b", "hub-a no longer waits for hub-b"),
+        ("parent", "hub-a is a child of hub-b", "hub-a is no longer a child of hub-b"),
+        ("discovered-from", "hub-a discovered-from hub-b", "hub-a is no longer linked to hub-b"),
+    ],
+)
+def test_the_subject_says_the_direction_as_the_command_does(kind: str | None, added: str, removed: str) -> None:
+    store = MemoryStore(make_bead("hub-a"), make_bead("hub-b"))
+    assert store.publish(add("a", "b", kind)).subject.startswith(f"dep-add: {added} by ")
+    assert store.publish(remove("a", "b")).subject.startswith(f"dep-remove: {removed} by ")
+
+
 @pytest.mark.parametrize("kind", ["parent-child", "parent", "PARENT_CHILD"])
 def test_becoming_a_child(kind: str) -> None:
     store = MemoryStore(make_bead("hub-a"), make_bead("hub-b"))

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from bd.core.schema import agent_path, bead_path, capacity_path
+from bd.core.times import instant_of
 from tests.race.seeds import seed
 from tests.truth import commit_file, git
 
@@ -16,19 +17,21 @@ if TYPE_CHECKING:
     from tests.clocks import FakeClock
     from tests.running import Clone
 
-KINDS = ["dead_letters", "waiting", "stalled", "refused", "offline", "damaged", "total"]
+KINDS = ["dead_letters", "waiting", "stalled", "refused", "offline", "damaged", "overloaded", "given_back"]
+# As they were before the last two came.
+ORDER = [*KINDS[:6], "total", *KINDS[6:]]
 
 
 def asked(clone: Clone) -> dict[str, Any]:
     found: dict[str, Any] = clone.here("attention", "--json").json
-    assert list(found)[: len(KINDS)] == KINDS
-    assert found["total"] == sum(len(found[kind]) for kind in KINDS[:-1])
+    assert list(found)[: len(ORDER)] == ORDER
+    assert found["total"] == sum(len(found[kind]) for kind in KINDS)
     return found
 
 
 def kinds_in(clone: Clone) -> list[str]:
     found = asked(clone)
-    return [kind for kind in KINDS[:-1] if found[kind]]
+    return [kind for kind in KINDS if found[kind]]
 
 
 def test_nothing(local_hub: Clone) -> None:
@@ -101,6 +104,41 @@ def test_agents_that_fell_silent_but_not_those_that_were_sent_away(local_hub: Cl
     found = asked(local_hub)["offline"]
     assert [(one["agent"], one.get("beads")) for one in found] == [("reader", None), ("coder", ["hub-a"])]
     assert "  coder   last heard of 1h ago, holds hub-a" in local_hub.here("attention").out
+
+
+def test_agents_that_are_overloaded_until_somebody_clears_them(local_hub: Clone, clock: FakeClock) -> None:
+    for bead in ("hub-a", "hub-b"):
+        seed(local_hub, bead)
+        local_hub.here("claim", bead, "--agent", "coder")
+        local_hub.here("fail", bead, "--agent", "coder", "--reason", "crash", "--error", "broken")
+    clock.move(hours=1)
+    [one] = asked(local_hub)["overloaded"]
+    assert (one["agent"], one["failed"], one["of"], one["age_s"]) == ("coder", 2, 2, 3600)
+    assert "  coder   2 of its last 2 attempts failed, the last 1h ago" in local_hub.here("attention").lines
+    local_hub.here("agent", "clear", "coder")
+    assert asked(local_hub)["overloaded"] == []
+
+
+def test_beads_that_are_given_back_again_and_again_and_wait_longer_each_time(local_hub: Clone, clock: FakeClock) -> None:
+    seed(local_hub, "hub-a")
+    waits = []
+    for number in range(1, 13):
+        local_hub.here("claim", "hub-a", "--agent", "coder")
+        local_hub.here("release", "hub-a", "--agent", "coder", "--reason", "no validator here")
+        found = asked(local_hub)["given_back"]
+        assert [one["times"] for one in found] == ([number] if number >= 5 else [])
+        bead = local_hub.here("show", "hub-a", "--json").json[0]
+        start = clock.now
+        clock.move(hours=3, minutes=1)
+        waits.append((instant_of(bead["retry_at"]) - start).total_seconds() if bead.get("retry_at") else 0.0)
+    assert waits == sorted(waits)
+    assert (waits[0], waits[-1]) == (0.0, 7200.0)
+    assert len(set(waits)) >= len(waits) - 1, "longer each time, until the longest"
+    lines = local_hub.here("attention").lines
+    assert "  hub-a  Do hub-a   12 times in a row, last 3h ago: no validator here" in lines
+    local_hub.here("claim", "hub-a", "--agent", "coder")
+    local_hub.here("close", "hub-a", "--agent", "coder")
+    assert kinds_in(local_hub) == []
 
 
 def test_damaged_files(local_hub: Clone) -> None:

@@ -26,6 +26,8 @@ HEADINGS = {
     "unpublished": "Not published for more than an hour: `bd sync`",
     "offline": "Agents presumed offline",
     "damaged": "Files that can't be read: `bd doctor`",
+    "overloaded": "Agents that are overloaded: look at its log, then `bd agent clear NAME`",
+    "given_back": "Given back again and again, each time paid for: `bd show ID`, then `bd update`, `bd defer` or `bd cancel ID`",
 }
 
 
@@ -33,8 +35,9 @@ SPEC = Command(
     "attention",
     help="""List what needs a person.
 
-    Beads that were given up, questions, stalls, writes the hub refused or has not got for more than an hour, agents
-    that fell silent, damaged files. Always exit 0. Fetches first, unless told --no-fetch.
+    Beads that were given up or given back again and again, questions, stalls, writes the hub refused or has not got for
+    more than an hour, agents that fell silent or are overloaded, damaged files. Always exit 0. Fetches first, unless
+    told --no-fetch.
     """,
     examples=["bd attention", "bd attention --json | jq .total"],
 )
@@ -88,4 +91,10 @@ def _words(kind: str, entry: dict[str, Any]) -> str:
     if kind == "offline":
         holds = f", holds {', '.join(get('beads', []))}" if get("beads") else ""
         return f"{get('agent')}   last heard of {age} ago{holds}"
+    if kind == "overloaded":
+        return f"{get('agent')}   {get('failed')} of its last {get('of')} attempts failed, the last {age} ago"
+    if kind == "given_back":
+        return (
+            f"{get('id')}  {get('title')}   {get('times')} times in a row, last {age} ago: {get('reason') or 'no reason noted'}"
+        )
     return f"{get('path')}  {get('reason')}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from bd.cli.columns import cut
 from bd.cli.commands.edit import edited
 from bd.cli.lookup import bead_of
 from bd.cli.output import escaped
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 
 
 ERROR_WIDTH = 40
+_TITLE_WIDTH = 60
 
 
 LIST_LETTERS = Command(
@@ -59,18 +61,16 @@ def _row(app: App, bead: Bead) -> list[str]:
     age = app.out.age(bead.get("dead_lettered_at"), app.now)
     spent = _cost(bead)
     cost = f"${spent:.2f}" if spent else "-"
-    return [bead.id, age, str(bead.attempts_counted), cost, _cut(words, ERROR_WIDTH), _cut(bead.title, 60)]
+    words, title = (" ".join(text.split()) for text in (words, bead.title))
+    if app.out.is_plain:  # a terminal's table gives them what room there is
+        words, title = cut(words, ERROR_WIDTH), cut(title, _TITLE_WIDTH)
+    return [bead.id, age, str(bead.attempts_counted), cost, words, title]
 
 
 def _cost(bead: Bead) -> float:
     """Return the cost of all attempts, from the failures if nothing else has it."""
     told = sum(one.usd for one in entries(bead))
     return round(told or sum(amount_of(failure.get("cost_usd")) for failure in bead.get("failures", [])), 6)
-
-
-def _cut(text: str, width: int) -> str:
-    line = " ".join(text.split())
-    return line if len(line) <= width else line[: width - 1] + "…"
 
 
 def _with_failures(bead: Bead, ranking: Ranking) -> dict[str, Any]:

@@ -34,7 +34,7 @@ def run(app: App, one: str | None, bead: str | None, text: str | None) -> None:
     if one and bead and one != bead:
         raise BadInput(f"{one} or {bead}?", hint="name one bead, or none for all that the agent holds")
     agent = app.claimant().agent
-    given = manual_heartbeat.give(app.hub, agent, app.held_tokens, bead=one or bead, text=text)
+    given = manual_heartbeat.give(app.hub, agent, app.tokens_of_held, bead=one or bead, text=text)
     if app.out.is_json:
         app.out.object(given._asdict())
     else:
@@ -60,7 +60,7 @@ def progress(app: App, bead: str, text: str, keep: bool) -> None:
     agent = app.claimant().agent
     if not keep:  # a comment is looked at as it is published
         app.warn_of_secrets(text)
-    given = manual_heartbeat.give(app.hub, agent, app.held_tokens, bead=bead, text=text, must_hold=True)
+    given = manual_heartbeat.give(app.hub, agent, app.tokens_of_held, bead=bead, text=text, must_hold=True)
     if keep:
         app.publish(Comment(**app.asked(list(given.beads), ids=list(given.beads), text=text)))
     if app.out.is_json:

@@ -7,6 +7,7 @@ import json
 import sys
 from typing import TYPE_CHECKING
 
+from bd.cli.columns import cells, cut
 from bd.cli.output import escaped, json_safe
 from bd.cli.spec import Command, Flag, Option, whole_number
 from bd.core.errors import BadInput
@@ -118,8 +119,8 @@ def _line(app: App, one: Transition) -> str:
     text = one.text.replace("\n", " ")
     words = escaped(f"{one.title}{attempt}{': ' if one.title and text else ''}{text}")
     what, by = escaped(one.what), escaped(by)
-    room = max(20, app.out.width() - 20 - 2 - max(11, len(what)) - len(one.bead) - len(by) - (6 if one.bead else 4))
-    words = words if len(words) <= room else f"{words[: room - 1]}…"
+    room = app.out.width() - 20 - 2 - max(11, cells(what)) - len(one.bead) - cells(by) - (6 if one.bead else 4)
+    words = cut(words, max(12, room))
     shown = app.out.styled(what.ljust(11), _MARKS[what]) if what in _MARKS else what.ljust(11)
     bead = f"{app.out.styled(one.bead, 'bold')}  " if one.bead else ""
     return f"{one.at}  {shown}  {bead}{by}  {words}"

@@ -15,14 +15,14 @@ SPEC = Command(
     "undo",
     help="""Take back this clone's last write.
 
-    By a new commit, and only where nobody has built on it since.
+    Typed again, it takes back the one before it. By a new commit, and only where nobody has built on it since.
     """,
     examples=["bd undo"],
 )
 
 
 def run(app: App) -> None:
-    """Undo this clone's last write."""
+    """Take back this clone's last write; again, the one before it."""
     operation = undo_of_last(app.hub, app.asked)
     outcome = app.publish(operation)
     if app.out.is_json or app.out.quiet:

@@ -6,19 +6,19 @@ import gc
 import os
 import shutil
 import signal
-import sys
 from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
 from bd.cli.output import escaped
 from bd.cli.spec import DURATION, FOLDER, Argument, Command, Flag, Option, whole_number
+from bd.cli.worker_log import WorkerLog
 from bd.compat import bead_json
-from bd.core.errors import BadInput, Interrupted
+from bd.core.errors import BadInput, Interrupted, NothingReady
 from bd.core.schema import AGENTS_DIR
 from bd.policy.eligibility import Eligibility
 from bd.schedule.agent_log import log_path, rotate
 from bd.store import locate
-from bd.worker import job
+from bd.worker import job, presence
 from bd.worker.fleet_state import look
 from bd.worker.job import GRACE_S
 from bd.worker.loop import Worker
@@ -32,20 +32,10 @@ if TYPE_CHECKING:
     from bd.worker.options import Ended
 
 
-_MARKS = {
-    "done": "✓ Closed",
-    "failed": "✗ Failed",
-    "released": "– Released",
-    "waiting": "– Waiting for a person",
-    "settled": "✓ Settled",
-    "lost": "– Lost",
-}
-
-
 SPEC = Command(
     "work",
     Argument("words", many=True, metavar="-- CMD [ARGS]..."),
-    Flag("--once", help="End when nothing fits any more, instead of waiting; for cron."),
+    Flag("--once", help="End when nothing fits any more, or another worker of the agent runs here; for cron."),
     Option("--jobs", kind=whole_number(1, 64), default=1, help="So many beads at once, within the agent's max_concurrent."),
     Option("--max-tasks", kind=whole_number(1), help="End after so many beads."),
     Option("--max-idle", kind=DURATION, help="End after so long without work."),
@@ -86,39 +76,41 @@ def run(app: App, words: tuple[str, ...], dry_run: bool, **flags: Any) -> None:
         return
     gc.enable()
     rotate(log_path(app.hub.place.folder, agent))
+    log = WorkerLog(app)
+    with presence.shown(app.hub, agent) as is_first:
+        if plan.once and not is_first:
+            hint = "`bd agent list` shows what it has"
+            log.found_nothing(NothingReady(f"a worker of {agent} runs in this clone already", hint=hint))
+        else:
+            _work(app, plan, log)
+
+
+def _work(app: App, plan: Plan, log: WorkerLog) -> None:
+    """Run the worker, and report as it goes."""
     ended: list[Ended] = []
 
     def on_ended(one: Ended) -> None:
         if app.out.is_json or not ended:  # others are printed and forgotten: a worker may run for months
             ended.append(one)
-        _tell(app, one)
+        log.ended(one)
 
     worker = Worker(
         plan,
         _opener(app),
-        app.out.note,
+        log.note,
         on_ended,
-        lambda bead, line: app.out.note(f"{bead}| {line}"),
+        lambda bead, line: log.note(f"{bead}| {line}"),
         lambda bead, snapshot: bead_json.detailed(bead, snapshot, app.runtime.now()),
         app.runtime,
     )
     signals = _stop_on_signals(worker)
     worker.run()
     if not ended and worker.nothing is not None and signal.SIGINT not in signals:
-        raise worker.nothing
-    if app.out.is_json:
+        log.found_nothing(worker.nothing)
+    elif app.out.is_json:
         app.out.json([{"id": one.id, "title": one.title, "outcome": one.what, "text": one.words} for one in ended])
     if signal.SIGINT in signals:
         app.out.exit_code = Interrupted.exit_code
-
-
-def _tell(app: App, one: Ended) -> None:
-    """Print an attempt that ended, as a line; with --json all are printed at the end."""
-    if app.out.is_json:
-        return
-    verb = _MARKS.get(one.what, "? Unknown")
-    app.out.line(one.id if app.out.quiet else f"{verb} {app.out.styled(one.id, 'bold')} — {escaped(one.title)}: {one.words}")
-    sys.stdout.flush()
 
 
 def _warn_of_stranger(app: App, agent: str) -> None:
@@ -153,15 +145,17 @@ def _opener(app: App) -> Any:
 
 
 def _stop_on_signals(worker: Worker) -> list[int]:
-    """Let TERM and INT stop the worker cleanly. Return the list of those that came."""
+    """Let TERM, INT, QUIT and HUP stop the worker cleanly, unless HUP is ignored (`nohup`). Return the list of those that came."""
     came: list[int] = []
 
     def stop(number: int, _frame: Any) -> None:
         came.append(number)
         worker.stop()
 
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, stop)
+    for name in ("SIGTERM", "SIGINT", "SIGQUIT", "SIGHUP"):
+        number = getattr(signal, name, None)  # not every system has all of them
+        if number is not None and not (name == "SIGHUP" and signal.getsignal(number) is signal.SIG_IGN):
+            signal.signal(number, stop)
     return came
 
 

@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from bd.store.replica import Replica
     from bd.store.transaction.batch import Batch, Batches
 
+# How many writes of a clone can be undone.
+_UNDOABLE = 50
+
 
 class Arrival(NamedTuple):
     """The point a transaction has reached: at `tip`, the hub holds everything of this clone.
@@ -116,9 +119,21 @@ def _own_sides(made: Batch) -> list[list[SideRef]]:
 
 
 def note_last(replica: Replica, change: Change | None, commit: str) -> None:
-    """Record this clone's last write, for `undo` and for commands without an id."""
-    if change is not None and not change.is_empty:
-        replica.note_json("last.json", {"commit": commit, "subject": change.subject, "touched": list(change.touched)})
+    """Record this clone's last write, for commands without an id, and the writes that `undo` may undo, the newest last.
+
+    An undo is not such a write: it removes the newest. `undone` is, for each bead, the commit of the last undo.
+    """
+    if change is None or change.is_empty:
+        return
+    known = replica.noted_json("last.json", {"writes": [{"commit": str, "subject": str}], "undone": {...: str}}) or {}
+    writes, undone, touched = known.get("writes", []), known.get("undone", {}), {*change.touched, *change.beads}
+    if isinstance(change.result, dict) and "undone" in change.result:
+        writes, undone = writes[:-1], {**undone, **dict.fromkeys(touched, commit)}
+    else:
+        writes = [*writes, {"commit": commit, "subject": change.subject}][-_UNDOABLE:]
+        undone = {bead_id: at for bead_id, at in undone.items() if bead_id not in touched}
+    last = {"commit": commit, "subject": change.subject, "touched": list(change.touched)}
+    replica.note_json("last.json", {**last, "writes": writes, "undone": undone if writes else {}})
 
 
 def _note_renamed(replica: Replica, renamed: dict[str, str]) -> list[str]:

@@ -1,0 +1,71 @@
+"""A command run to its end: fed, read and ended within a limit."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import tempfile
+from typing import TYPE_CHECKING, NamedTuple
+
+from bd.processes.tree import ProcessTree
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from typing import IO
+
+_KEPT = 20_000
+# How long a command has to end when bd has died.
+_GRACE_S = 5.0
+
+
+class Ran(NamedTuple):
+    """How a command ended, and the last it said; `code` is None where it took too long or could not be started."""
+
+    code: int | None
+    out: str
+    err: str = ""
+
+
+def run(
+    command: Sequence[str] | str,
+    environment: Mapping[str, str],
+    limit_s: float,
+    *,
+    stdin: str = "",
+    folder: str | None = None,
+    started: Callable[[ProcessTree], None] = lambda _: None,
+    kept: int = _KEPT,
+) -> Ran:
+    """Run a command, a text by the shell, with everything it starts ended when its time is over. `started` may `end` it before.
+
+    What it says goes to files, and only the last `kept` bytes of that are read: it may say as much as it likes.
+    """
+    with tempfile.TemporaryFile() as told, tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
+        told.write(stdin.encode("utf-8", "replace"))
+        told.seek(0)
+        try:
+            process = ProcessTree(
+                command, grace_s=_GRACE_S, cwd=folder, env={**os.environ, **environment}, stdin=told, stdout=out, stderr=err
+            )
+        except (OSError, ValueError) as error:
+            return Ran(None, "", str(error))
+        try:
+            started(process)
+            code = process.wait(limit_s)
+        except subprocess.TimeoutExpired:
+            return Ran(None, "", f"took longer than {limit_s:g}s")
+        finally:
+            if process.returncode is None:  # also after Ctrl-C, of which a session of its own is not told
+                end(process)
+        return Ran(code, _words(out, kept), _words(err, kept))
+
+
+def end(process: ProcessTree) -> None:
+    """End a command with everything it started."""
+    process.kill()
+    process.wait()
+
+
+def _words(file: IO[bytes], kept: int) -> str:
+    file.seek(max(0, file.seek(0, os.SEEK_END) - kept))
+    return file.read(kept).decode("utf-8", "replace").strip()
