@@ -56,8 +56,9 @@ class Update(Operation):
         beads, done, failed = self.each(self.args["ids"], snapshot, change_one)
         words = self.args.get("verb_words") or "update"
         change = Change(beads, subject(words, done, self.by), touched=tuple(done), failures=tuple(failed))
-        if "parent" in self.args.get("set", {}):
+        if self.args.get("status") or "parent" in self.args.get("set", {}):
             refuse_circles(change, snapshot)
+        if "parent" in self.args.get("set", {}):
             change = with_ages(change, snapshot, self.asked_at)
         if self.args.get("set", {}).get("exclusive"):
             refuse_overlap(change, snapshot)

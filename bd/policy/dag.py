@@ -1,6 +1,6 @@
-"""Blocking edges: which there are, what waits for what, and cycles among them.
+"""Edges that block: which they are, and what waits on what.
 
-The graph alone; readiness.py decides whether a bead is ready.
+Belongs here: the graph alone. Does not belong here: circles (circles.py), whether a bead is ready (readiness.py).
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from bd.core.schema import WAITING_LINKS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from bd.core.model import Bead, Snapshot
 
@@ -70,52 +70,17 @@ class Graph:
             targets += self.inherited(parent)
         return targets
 
-    def find_cycle(self, starts: Iterable[str]) -> list[str] | None:
-        """Return a cycle of blocking edges reachable from the starts, as a closed path of ids; else None.
 
-        Depth-first search with three colours (CLRS, section 20.3), without recursion.
-        """
-        done: set[str] = set()
-        for start in starts:
-            path: list[str] = []
-            on_path: set[str] = set()
-            stack: list[tuple[str, bool]] = [(start, False)]
-            while stack:
-                bead_id, leaving = stack.pop()
-                if leaving:
-                    path.pop()
-                    on_path.discard(bead_id)
-                    done.add(bead_id)
-                    continue
-                if bead_id in on_path:
-                    return [*path[path.index(bead_id) :], bead_id]
-                if bead_id in done:
-                    continue
-                bead = self.snapshot.head(bead_id)
-                if bead is None:
-                    continue
-                path.append(bead_id)
-                on_path.add(bead_id)
-                stack.append((bead_id, True))
-                stack.extend((target, False) for target in self.waits_on(bead))
-        return None
-
-
-def find_cycle(starts: Iterable[str], snapshot: Snapshot) -> list[str] | None:
-    """Return a cycle reachable from the starts. For several questions make a `Graph`."""
-    return Graph(snapshot).find_cycle(starts)
-
-
-def find_parent_loop(bead: Bead, snapshot: Snapshot) -> list[str] | None:
-    """Return the loop that a chain of parents makes through this bead; else None."""
-    path = [bead.id]
-    parent_id = bead.parent
-    while parent_id:
-        path.append(parent_id)
-        if parent_id == bead.id:
-            return path
-        parent = snapshot.head(parent_id)
-        if parent is None or parent_id in path[:-1]:
-            return None
-        parent_id = parent.parent
-    return None
+def parent_loops(starts: Iterable[str], snapshot: Snapshot) -> Iterator[list[str]]:
+    """The loops of parents that the starts lead into, each once, as closed paths. Every bead is looked at once."""
+    seen: set[str] = set()
+    for start in starts:
+        path: list[str] = []
+        bead_id: str | None = start
+        while bead_id and bead_id not in seen:
+            seen.add(bead_id)
+            path.append(bead_id)
+            bead = snapshot.head(bead_id)
+            bead_id = bead.parent if bead else None
+        if bead_id in path:
+            yield [*path[path.index(bead_id) :], bead_id]

@@ -20,7 +20,8 @@ from bd.core.schema import (
     trigger_path,
 )
 from bd.operations.capacity_file import capacity_of
-from bd.policy.dag import Graph, awaited, find_parent_loop
+from bd.policy.circles import circles
+from bd.policy.dag import awaited
 from bd.policy.liveness import is_ahead, last_commit_of
 from bd.policy.triggers import parse_on, triggers_of
 from bd.store.format_version import version_of
@@ -126,8 +127,6 @@ def _triggers(snapshot: Snapshot) -> Iterator[Finding]:
 
 
 def _graph(snapshot: Snapshot) -> Iterator[Finding]:
-    in_cycle: set[str] = set()
-    graph = Graph(snapshot)
     known = {bead_id_of(path) for path in snapshot.bead_paths(BEADS_DIR)}
     for bead in snapshot.every():
         for target in awaited(bead):
@@ -138,12 +137,8 @@ def _graph(snapshot: Snapshot) -> Iterator[Finding]:
         for link in bead.links:
             if link.id not in known:
                 yield Finding("note", "unknown_link", bead.id, f"has a link ({link.type}) to {link.id}, which does not exist")
-        if bead.is_done or bead.id in in_cycle:
-            continue
-        loop = find_parent_loop(bead, snapshot) or graph.find_cycle([bead.id])
-        if loop and not in_cycle & set(loop):
-            in_cycle.update(loop)
-            yield Finding("damage", "cycle", bead.id, f"waits for itself: {' -> '.join(loop)}")
+    for circle in circles(snapshot):
+        yield Finding("damage", "cycle", circle.ids[0], f"waits for itself: {circle.words()}")
 
 
 def _claims(snapshot: Snapshot, now: datetime) -> Iterator[Finding]:

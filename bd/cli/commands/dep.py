@@ -10,7 +10,8 @@ from bd.compat import bead_json
 from bd.core import ids
 from bd.core.errors import BadInput
 from bd.operations.dependencies import DepAdd, DepRemove
-from bd.policy.dag import Graph, awaited
+from bd.policy.circles import circles
+from bd.policy.dag import awaited
 from bd.policy.ranking import Ranking
 
 if TYPE_CHECKING:
@@ -198,22 +199,12 @@ CYCLES = Command(
 
 def cycles(app: App) -> None:
     """Find beads that wait for each other."""
-    snapshot = app.snapshot()
-    graph = Graph(snapshot)
-    found: list[list[str]] = []
-    seen: set[str] = set()
-    for bead in snapshot.live():
-        if bead.id in seen:
-            continue
-        cycle = graph.find_cycle([bead.id])
-        if cycle and not set(cycle) & seen:
-            found.append(cycle)
-            seen.update(cycle)
+    found = circles(app.snapshot())
     if app.out.is_json:
-        app.out.json(found)
+        app.out.json([circle.ids for circle in found])
         return
-    for cycle in found:
-        app.out.line(" -> ".join(cycle))
+    for circle in found:
+        app.out.line(circle.words())
     if not found:
         app.out.line("No circles.")
 
