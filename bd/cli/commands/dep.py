@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from bd.cli.output import escaped
 from bd.cli.spec import INTEGER, Argument, Command, Flag, Group, Option, one_of
@@ -144,50 +144,67 @@ def tree(app: App, bead: str, direction: str, max_depth: int, status: str | None
     direction = "up" if reverse else direction
     snapshot = app.snapshot()
     root = ids.resolve(bead, snapshot.starting, snapshot.exists)
-    nodes: list[dict[str, Any]] = []
     ranking = Ranking(snapshot, app.now)
-    _walk(ranking, root, None, 0, direction, max_depth, nodes, ())
-    nodes = [node for node in nodes if not status or not node["depth"] or node.get("status") == status]
+    nodes = [
+        node for node in _nodes(ranking, root, direction, max_depth) if not node.depth or not status or node.status == status
+    ]
     if app.out.is_json:
-        app.out.json(nodes)
+        app.out.json([node.shown for node in nodes])
         return
     if form == "mermaid":
         app.out.lines(_mermaid(nodes))
         return
     for node in nodes:
-        found = snapshot.head(node["id"])
-        line = app.out.bead_line(found, ranking.readiness) if found else f"{node['id']} (does not exist)"
-        app.out.line("  " * node["depth"] + line + (" ..." if node["truncated"] else ""))
+        found = snapshot.head(node.id)
+        line = app.out.bead_line(found, ranking.readiness) if found else f"{node.id} (does not exist)"
+        app.out.line("  " * node.depth + line + node.note)
 
 
-def _mermaid(nodes: list[dict[str, Any]]) -> list[str]:
-    """Draw a flowchart: each bead once, with an arrow to what it waits for."""
-    titles = {node["id"]: str(node.get("title", "")).replace('"', "'") for node in nodes}
+class _Node(NamedTuple):
+    """A bead in the tree, and the one `above` it; a `note` says why nothing is drawn below it."""
+
+    shown: dict[str, Any]
+    depth: int
+    above: str | None
+    note: str
+
+    @property
+    def id(self) -> str:
+        return str(self.shown["id"])
+
+    @property
+    def status(self) -> str | None:
+        return self.shown.get("status")
+
+
+def _mermaid(nodes: list[_Node]) -> list[str]:
+    """A flowchart: each bead once, an arrow to what it waits for."""
+    titles = {node.id: str(node.shown.get("title", "")).replace('"', "'") for node in nodes}
     boxes = [f'  {bead_id}["{bead_id}: {escaped(title)}"]' for bead_id, title in titles.items()]
-    arrows = [f"  {node['parent_id']} --> {node['id']}" for node in nodes if "parent_id" in node]
+    arrows = [f"  {node.above} --> {node.id}" for node in nodes if node.above]
     return ["flowchart TD", *boxes, *dict.fromkeys(arrows)]
 
 
-def _walk(
-    ranking: Ranking,
-    bead_id: str,
-    above: str | None,
-    depth: int,
-    direction: str,
-    limit: int,
-    nodes: list[dict[str, Any]],
-    path: tuple[str, ...],
-) -> None:
+def _nodes(ranking: Ranking, root: str, direction: str, limit: int) -> list[_Node]:
+    """The tree, depth first. What stands below a bead is drawn once, however many wait for it, so that it has a line for each edge."""
     snapshot = ranking.snapshot
-    bead = snapshot.bead(bead_id)
-    shown = bead_json.issue(bead, ranking) if bead else {"id": bead_id}
-    cut = depth >= limit or bead_id in path
-    nodes.append({**shown, "depth": depth, "truncated": cut, **({"parent_id": above} if above else {})})
-    if cut or bead is None:
-        return
-    following = awaited(bead) if direction == "down" else [other.id for other in snapshot.dependents_of(bead_id)]
-    for target in following:
-        _walk(ranking, target, bead_id, depth + 1, direction, limit, nodes, (*path, bead_id))
+    nodes: list[_Node] = []
+    drawn: set[str] = set()
+    rest: list[tuple[str, str | None, int]] = [(root, None, 0)]
+    while rest:
+        bead_id, above, depth = rest.pop()
+        bead = snapshot.bead(bead_id)
+        following: list[str] = []
+        if bead is not None:
+            following = awaited(bead) if direction == "down" else [other.id for other in snapshot.dependents_of(bead_id)]
+        note = "" if not following else " (above)" if bead_id in drawn else " ..." if depth >= limit else ""
+        shown = bead_json.issue(bead, ranking) if bead else {"id": bead_id}
+        shown |= {"depth": depth, "truncated": bool(note), **({"parent_id": above} if above else {})}
+        nodes.append(_Node(shown, depth, above, note))
+        if not note:
+            drawn.add(bead_id)
+            rest += [(target, bead_id, depth + 1) for target in reversed(following)]
+    return nodes
 
 
 CYCLES = Command(
