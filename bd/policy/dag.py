@@ -5,14 +5,16 @@ Belongs here: the graph alone. Does not belong here: circles (circles.py), wheth
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 from bd.core.schema import WAITING_LINKS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from bd.core.model import Bead, Snapshot
+
+T = TypeVar("T")
 
 
 def awaited(bead: Bead) -> list[str]:
@@ -38,37 +40,64 @@ def ancestors(bead: Bead, snapshot: Snapshot) -> list[Bead]:
 
 
 def is_under(bead_id: str, root_id: str, snapshot: Snapshot) -> bool:
-    """Return whether the bead is the root, or anywhere below it."""
-    if bead_id == root_id:
-        return True
-    bead = snapshot.head(bead_id)
-    return bead is not None and any(parent.id == root_id for parent in ancestors(bead, snapshot))
+    """Whether the bead is the root or stands anywhere below it."""
+    seen: set[str] = set()
+    above: str | None = bead_id
+    while above and above != root_id and above not in seen:
+        seen.add(above)
+        bead = snapshot.head(above)
+        above = bead.parent if bead else None
+    return above == root_id and (bead_id == root_id or snapshot.exists(root_id))
+
+
+class Lineage(Generic[T]):
+    """What beads have from their parents: `each` says what one parent adds. It is asked once for each, however many are below it."""
+
+    __slots__ = ("_above", "_each", "_snapshot")
+
+    def __init__(self, snapshot: Snapshot, each: Callable[[Bead], Iterable[T]]) -> None:
+        self._snapshot = snapshot
+        self._each = each
+        self._above: dict[str, tuple[T, ...]] = {}
+
+    def above(self, bead: Bead) -> tuple[T, ...]:
+        """What all parents of a bead add, those of the nearest first."""
+        climbed: list[Bead] = []
+        seen = {bead.id}
+        parent_id = bead.parent
+        while parent_id and parent_id not in self._above:
+            if parent_id in seen:  # in a loop everyone has other parents
+                return tuple(one for parent in ancestors(bead, self._snapshot) for one in self._each(parent))
+            parent = self._snapshot.head(parent_id)
+            if parent is None:
+                break
+            seen.add(parent_id)
+            climbed.append(parent)
+            parent_id = parent.parent
+        found = self._above.get(parent_id or "", ())
+        for parent in reversed(climbed):
+            added = tuple(self._each(parent))
+            found = (*added, *found) if added else found
+            self._above[parent.id] = found
+        return found
 
 
 class Graph:
     """The blocking edges among the beads of one snapshot: made once for a decision, then asked about many beads."""
 
-    __slots__ = ("_inherited", "snapshot")
+    __slots__ = ("_handed_down", "snapshot")
 
     def __init__(self, snapshot: Snapshot) -> None:
         self.snapshot = snapshot
-        # By parent: every bead of a large tree asks for the same ones.
-        self._inherited: dict[str, list[str]] = {}
+        self._handed_down = Lineage(snapshot, self.inherited)
 
     def inherited(self, parent: Bead) -> list[str]:
-        """Return what a parent passes on to the beads below it: what it waits for, without beads of its own tree."""
-        known = self._inherited.get(parent.id)
-        if known is None:
-            known = [target for target in awaited(parent) if not is_under(target, parent.id, self.snapshot)]
-            self._inherited[parent.id] = known
-        return known
+        """What the beads below a parent wait for because it does; its wait for its own tree never blocks that tree."""
+        return [target for target in awaited(parent) if not is_under(target, parent.id, self.snapshot)]
 
     def waits_on(self, bead: Bead) -> list[str]:
-        """Return every id that must be closed before this bead can start: its own dependencies and those of its parents."""
-        targets = list(awaited(bead))
-        for parent in ancestors(bead, self.snapshot):
-            targets += self.inherited(parent)
-        return targets
+        """Every id this bead can't start before: its own dependencies and those of its parents."""
+        return [*awaited(bead), *self._handed_down.above(bead)]
 
 
 def parent_loops(starts: Iterable[str], snapshot: Snapshot) -> Iterator[list[str]]:

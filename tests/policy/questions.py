@@ -74,6 +74,7 @@ def _values(snapshot: Snapshot) -> dict[str, list[Any]]:
         "unfinished": [False, True],
         "step": [Step(bead_id, is_close) for bead_id in ids for is_close in (False, True)],
         "within": [None],
+        "each": [lambda parent: (parent.id,)],
         "circles.starts": [[Step(bead_id, True) for bead_id in ids]],
     }
 

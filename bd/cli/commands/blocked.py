@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 from bd.cli.spec import Command, Option
 from bd.compat import bead_json
 from bd.core import ids
-from bd.policy.dag import ancestors
 from bd.policy.ranking import Ranking
 from bd.policy.readiness import Readiness
+from bd.report.selection import below
 
 if TYPE_CHECKING:
     from typing import Any
@@ -32,7 +32,7 @@ def run(app: App, parent: str | None) -> None:
     if parent:
         snapshot = app.snapshot()
         above = ids.resolve(parent, snapshot.starting, snapshot.exists)
-        waiting = [bead for bead in waiting if any(one.id == above for one in ancestors(bead, snapshot))]
+        waiting = [*filter(below(above, snapshot), waiting)]
     if app.out.is_json:
         app.out.json(blocked_objects(app, waiting))
         return
