@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 SPEC = Command(
     "blocked",
-    Option("--parent", help="Only beads below this one."),
+    Option("--parent", narrows=True, help="Only beads below this one."),
     help="List what waits, and on what.",
     examples=["bd blocked --parent hub-7k3q"],
 )

@@ -68,7 +68,7 @@ LIST_EDGES = Command(
     "list",
     Argument("beads", many=True, required=True),
     Option("--direction", kind=one_of("down", "up"), default="down", help="What it waits for, or (up) what waits for it."),
-    Option("--type", "-t", name="kind", help="Only this kind."),
+    Option("--type", "-t", name="kind", narrows=True, help="Only this kind."),
     help="List what a bead depends on, or what depends on it.",
     examples=["bd dep list hub-b --direction up"],
 )
@@ -131,7 +131,7 @@ TREE = Command(
     Argument("bead"),
     Option("--direction", kind=one_of("down", "up"), default="down", help="What it waits for, or (up) what waits for it."),
     Option("--max-depth", "-d", kind=INTEGER, default=20, help="How deep."),
-    Option("--status", help="Only beads of this status, below the first."),
+    Option("--status", narrows=True, help="Only beads of this status, below the first."),
     Flag("--reverse", hidden=True),
     Option("--format", name="form", kind=one_of("tree", "mermaid"), default="tree", help="mermaid: a diagram's text."),
     help="Draw what a bead waits for, and what that waits for.",
