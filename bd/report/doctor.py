@@ -39,6 +39,10 @@ if TYPE_CHECKING:
 ACTIVE_FILES_ADVISED = 3000
 
 
+# So many missing targets of one bead are named.
+_NAMED = 20
+
+
 class Finding(NamedTuple):
     """One finding. `level`: damage (exit 7), warning, or note. `code` is snake_case."""
 
@@ -129,9 +133,12 @@ def _triggers(snapshot: Snapshot) -> Iterator[Finding]:
 def _graph(snapshot: Snapshot) -> Iterator[Finding]:
     known = {bead_id_of(path) for path in snapshot.bead_paths(BEADS_DIR)}
     for bead in snapshot.every():
-        for target in awaited(bead):
-            if target not in known:
-                yield Finding("damage", "unknown_dependency", bead.id, f"waits on {target}, which does not exist")
+        missing = [target for target in awaited(bead) if target not in known]
+        for target in missing[:_NAMED]:
+            yield Finding("damage", "unknown_dependency", bead.id, f"waits on {target}, which does not exist")
+        if len(missing) > _NAMED:
+            words = f"waits on {len(missing) - _NAMED} more beads that do not exist"
+            yield Finding("damage", "unknown_dependency", bead.id, words)
         if bead.parent and bead.parent not in known:
             yield Finding("damage", "unknown_parent", bead.id, f"is below {bead.parent}, which does not exist")
         for link in bead.links:
