@@ -15,10 +15,14 @@ from bd.policy.dag import awaited, parent_loops
 from bd.policy.dag_progress import children_by_parent
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Collection, Mapping
     from typing import Any
 
     from bd.core.model import Snapshot
+
+
+# So many of the circles are shown: finding the shortest takes as long as finding that there is one.
+_SHOWN = 100
 
 
 def untangled(beads: Mapping[str, Bead], snapshot: Snapshot) -> tuple[dict[str, Bead], list[str]]:
@@ -30,30 +34,30 @@ def untangled(beads: Mapping[str, Bead], snapshot: Snapshot) -> tuple[dict[str, 
     kept = dict(beads)
     notes = _without_parent_loops(kept, snapshot)
     after = Overlay(snapshot, Change(kept, ""))
-    children = children_by_parent(after)
+    order = Order(after, children_by_parent(after))
     searches: list[tuple[list[Step], set[Step] | None]] = [([Step(bead_id, True) for bead_id in sorted(kept)], None)]
     while searches:
         starts, within = searches.pop()
-        order = Order(after, children)
         for knot in [*order.knots(starts, within)]:
-            ours = [step for step in knot if step.id in kept and _waits(step, knot, order)]
+            inside = set(knot)
+            ours = [step for step in knot if step.id in kept and _waits(step, inside, order)]
             owner = max(ours, key=lambda step: (not step.is_close, _age(kept[step.id])), default=None)
             if owner is None:
                 notes.append(f"these wait for each other in the hub already: {' -> '.join(shortest_circle(order, knot).ids)}")
                 continue
-            for target in _waits(owner, knot, order):
-                circle = shortest_circle(order, knot, (owner, target))
+            for target in _waits(owner, inside, order):
+                circle = shortest_circle(order, knot, (owner, target)).ids if len(notes) < _SHOWN else []
                 while target.id in awaited(kept[owner.id]):
                     kept[owner.id], words = _unblocked(kept[owner.id], target.id)
-                    told = f"{owner.id} -> {target.id} ({words}): would be a circle, kept as a link: {' -> '.join(circle.ids)}"
-                    notes.append(told)
-            searches.append((knot, set(knot)))
+                    told = f"{owner.id} -> {target.id} ({words}): would be a circle, kept as a link"
+                    notes.append(f"{told}: {' -> '.join(circle)}" if circle else told)
+            order.forget(owner.id)
+            searches.append((knot, inside))
     return kept, notes
 
 
-def _waits(step: Step, knot: Iterable[Step], order: Order) -> list[Step]:
+def _waits(step: Step, inside: Collection[Step], order: Order) -> list[Step]:
     """What a step of a knot waits for in it, by dependencies and links."""
-    inside = set(knot)
     return sorted(target for target, edge in order.before(step).items() if edge == WAITS_FOR and target in inside)
 
 

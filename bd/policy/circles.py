@@ -72,6 +72,11 @@ class Order:
             self._before[step] = {} if bead is None else self._of_close(bead) if step.is_close else self._of_start(bead)
         return self._before[step]
 
+    def forget(self, bead_id: str) -> None:
+        """Take note that what a bead waits for has changed; parents may not."""
+        for is_close in (False, True):
+            self._before.pop(Step(bead_id, is_close), None)
+
     def _of_close(self, bead: Bead) -> dict[Step, str]:
         if bead.is_done and self._unfinished:
             return {}

@@ -188,23 +188,33 @@ def _mermaid(nodes: list[_Node]) -> list[str]:
 def _nodes(ranking: Ranking, root: str, direction: str, limit: int) -> list[_Node]:
     """The tree, depth first. What stands below a bead is drawn once, however many wait for it, so that it has a line for each edge."""
     snapshot = ranking.snapshot
-    nodes: list[_Node] = []
-    drawn: set[str] = set()
+    places: list[tuple[str, int, str | None, str]] = []
+    beads: dict[str, Bead | None] = {}
+    drawn: dict[str, bool] = {}  # each with whether anything stands below it
     rest: list[tuple[str, str | None, int]] = [(root, None, 0)]
     while rest:
         bead_id, above, depth = rest.pop()
-        bead = snapshot.bead(bead_id)
         following: list[str] = []
-        if bead is not None:
-            following = awaited(bead) if direction == "down" else [other.id for other in snapshot.dependents_of(bead_id)]
-        note = "" if not following else " (above)" if bead_id in drawn else " ..." if depth >= limit else ""
-        shown = bead_json.issue(bead, ranking) if bead else {"id": bead_id}
-        shown |= {"depth": depth, "truncated": bool(note), **({"parent_id": above} if above else {})}
-        nodes.append(_Node(shown, depth, above, note))
+        if bead_id not in drawn:
+            beads[bead_id] = bead = snapshot.bead(bead_id)
+            if bead is not None:
+                following = awaited(bead) if direction == "down" else [other.id for other in snapshot.dependents_of(bead_id)]
+        note = " (above)" if drawn.get(bead_id) else " ..." if following and depth >= limit else ""
+        places.append((bead_id, depth, above, note))
         if not note:
-            drawn.add(bead_id)
+            drawn.setdefault(bead_id, bool(following))
             rest += [(target, bead_id, depth + 1) for target in reversed(following)]
-    return nodes
+    ranking.weigh(bead_id for bead_id, bead in beads.items() if bead is not None)
+    entries = {bead_id: bead_json.issue(bead, ranking) if bead else {"id": bead_id} for bead_id, bead in beads.items()}
+    return [
+        _Node(
+            {**entries[bead_id], "depth": depth, "truncated": bool(note), **({"parent_id": above} if above else {})},
+            depth,
+            above,
+            note,
+        )
+        for bead_id, depth, above, note in places
+    ]
 
 
 CYCLES = Command(
