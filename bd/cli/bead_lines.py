@@ -41,7 +41,7 @@ def plain_lines(beads: Iterable[Bead], readiness: Readiness) -> dict[str, str]:
 
 
 def lasting_lines(snapshot: Snapshot, now: datetime) -> Derive:
-    """Derive the lines as text, by id, of those beads whose line only a change of some bead makes wrong."""
+    """Derive the plain lines, by id, of beads whose line only a change of some bead can invalidate."""
     readiness, is_lasting = Readiness(snapshot, now), lasting(snapshot)
 
     def derive(ids: Sequence[str]) -> dict[str, str]:

@@ -95,7 +95,7 @@ def _is_json(value: str, equals: str, arguments: Sequence[str], place: int) -> b
 
 
 def _read(name: str, value: str) -> str:
-    """The value of a flag. Raises BadInput for an empty one, and for what can't be an agent's name."""
+    """Return the value of a flag. Raises BadInput for an empty one, and for an invalid agent name."""
     if name == "--agent":
         return check_agent(value)
     if name in ("--at", "-C", "--directory") and not value.strip():

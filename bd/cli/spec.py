@@ -126,7 +126,7 @@ class Argument:
 
 
 class Option:
-    """A flag with a value. `name` is the argument it becomes; when left out, the first long flag says it.
+    """A flag with a value. `name` is the argument it becomes, by default the first long flag.
 
     One that `narrows` leaves something out of an answer: an empty value would leave out nothing, and is refused.
     """
@@ -193,7 +193,7 @@ class Flag(Option):
 
 
 def list_option(*flags: str, name: str = "", hidden: bool = False, narrows: bool = False, help: str | None = None) -> Option:
-    """A list flag: may be repeated, and takes commas."""
+    """Return a list option: repeatable, and with comma-separated values."""
     return Option(*flags, name=name, kind=COMMA_LIST, multiple=True, hidden=hidden, narrows=narrows, help=help)
 
 

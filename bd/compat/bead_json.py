@@ -123,7 +123,7 @@ def listed(beads: Lineup, snapshot: Snapshot, now: datetime, size: int = 0) -> I
 
 
 def lasting_entries(snapshot: Snapshot, now: datetime) -> Derive:
-    """Derive the entries in a list, by id, of those beads whose entry only a change of some bead makes wrong."""
+    """Return a function that derives list entries by id, for beads whose entry changes only when some bead changes."""
     ranking, is_lasting = Ranking(snapshot, now), lasting(snapshot)
 
     def derive(ids: Sequence[str]) -> dict[str, str]:

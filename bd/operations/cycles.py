@@ -26,7 +26,7 @@ _SHOWN = 100
 
 
 def untangled(beads: Mapping[str, Bead], snapshot: Snapshot) -> tuple[dict[str, Bead], list[str]]:
-    """The beads without circles, and what was changed for it, in words.
+    """Return the beads without cycles of edges, and notes about what was changed.
 
     Of the beads that go round together the youngest gives way, and waits for none of the others; then again, until none do.
     What a bead waits for in its own tree gives way last: most often it closes after that anyhow.

@@ -27,9 +27,9 @@ _KIND_LIMIT = 50
 
 
 def refuse_circles(change: Change, snapshot: Snapshot, names: Mapping[str, str] | None = None) -> None:
-    """Refuse a change after which beads would have to wait for each other, that of parents for children included. Raises WouldCycle.
+    """Refuse a change after which beads wait for each other; a parent waits for its children, too. Raises WouldCycle.
 
-    `names` are what the caller calls new beads; nobody has seen their ids.
+    `names` maps the ids of new beads to the names that the caller used, for the message.
     """
     circle = new_circle(snapshot, Overlay(snapshot, change), change.beads)
     if circle:

@@ -89,7 +89,7 @@ class Purse:
         self._roots = Lineage(snapshot, _with_ceiling)
 
     def reason(self, bead: Bead) -> Reason | None:
-        """Why the money does not suffice for a bead; None when it does."""
+        """Return why the money does not suffice for a bead; None if it does."""
         roots = [*_with_ceiling(bead), *self._roots.above(bead)]
         if self._budget is None and not roots:
             return None

@@ -1,6 +1,6 @@
-"""Edges that block: which they are, and what waits on what.
+"""Blocking edges: which there are, and what waits for what.
 
-Belongs here: the graph alone. Does not belong here: circles (circles.py), whether a bead is ready (readiness.py).
+The graph alone; circles.py finds circles, readiness.py decides whether a bead is ready.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def ancestors(bead: Bead, snapshot: Snapshot) -> list[Bead]:
 
 
 def is_under(bead_id: str, root_id: str, snapshot: Snapshot) -> bool:
-    """Whether the bead is the root or stands anywhere below it."""
+    """Return whether the bead is the root, or anywhere below it."""
     seen: set[str] = set()
     above: str | None = bead_id
     while above and above != root_id and above not in seen:
@@ -51,7 +51,7 @@ def is_under(bead_id: str, root_id: str, snapshot: Snapshot) -> bool:
 
 
 class Lineage(Generic[T]):
-    """What beads have from their parents: `each` says what one parent adds. It is asked once for each, however many are below it."""
+    """What beads have from their parents: `each` gives what one parent adds. It is called once a parent, however many are below."""
 
     __slots__ = ("_above", "_each", "_snapshot")
 
@@ -61,7 +61,7 @@ class Lineage(Generic[T]):
         self._above: dict[str, tuple[T, ...]] = {}
 
     def above(self, bead: Bead) -> tuple[T, ...]:
-        """What all parents of a bead add, those of the nearest first."""
+        """Return what all parents of a bead add, that of the nearest first."""
         climbed: list[Bead] = []
         seen = {bead.id}
         parent_id = bead.parent
@@ -92,16 +92,16 @@ class Graph:
         self._handed_down = Lineage(snapshot, self.inherited)
 
     def inherited(self, parent: Bead) -> list[str]:
-        """What the beads below a parent wait for because it does; its wait for its own tree never blocks that tree."""
+        """Return what a parent passes on to the beads below it: what it waits for, without beads of its own tree."""
         return [target for target in awaited(parent) if not is_under(target, parent.id, self.snapshot)]
 
     def waits_on(self, bead: Bead) -> list[str]:
-        """Every id this bead can't start before: its own dependencies and those of its parents."""
+        """Return every id that must be closed before this bead can start: its own dependencies and those of its parents."""
         return [*awaited(bead), *self._handed_down.above(bead)]
 
 
 def parent_loops(starts: Iterable[str], snapshot: Snapshot) -> Iterator[list[str]]:
-    """The loops of parents that the starts lead into, each once, as closed paths. Every bead is looked at once."""
+    """Yield the loops of parents that the starts lead into, each once, as closed paths. Every bead is visited once."""
     seen: set[str] = set()
     for start in starts:
         path: list[str] = []

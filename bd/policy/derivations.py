@@ -20,13 +20,13 @@ if TYPE_CHECKING:
 
 
 def lasting(snapshot: Snapshot) -> Callable[[Bead], bool]:
-    """Whether only a change of some bead can move a bead to another phase, or to another place in the order of work."""
+    """Return a test whether only a change of some bead can move a bead to another phase, or place in the order of work."""
     deferred = Lineage(snapshot, lambda parent: (True,) if parent.get("defer_until") else ())
     return lambda bead: is_calm(bead.fields) and bool(bead.created_at) and not deferred.above(bead)
 
 
 def phases(snapshot: Snapshot, now: datetime) -> Derive:
-    """Derive the phase of each bead whose phase lasts, by id; of a ready one with its place in the order of work behind a blank."""
+    """Derive the phases of beads whose phase lasts, by id; for a ready bead followed by a space and its place in the order."""
     ranking, is_lasting = Ranking(snapshot, now), lasting(snapshot)
 
     def derive(ids: Sequence[str]) -> dict[str, str]:

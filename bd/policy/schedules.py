@@ -42,7 +42,7 @@ def schedule_of(name: str, snapshot: Snapshot) -> dict[str, Any] | None:
 
 
 def check(cron: str, tz: str, at: datetime) -> None:
-    """Raise BadInput for what is no cron expression, no time zone, or never comes after an instant."""
+    """Raise BadInput if the cron expression or the time zone is invalid, or it never fires after an instant."""
     _refuse_wide_steps(cron)
     if next(_ticks(cron, _zone(tz), at), None) is None:
         raise BadInput(f"the schedule {cron!r} never fires", hint='minute hour day month weekday, such as "0 9 * * 1"')

@@ -178,7 +178,7 @@ class _Node(NamedTuple):
 
 
 def _mermaid(nodes: list[_Node]) -> list[str]:
-    """A flowchart: each bead once, an arrow to what it waits for."""
+    """Draw a flowchart: each bead once, with an arrow to what it waits for."""
     titles = {node.id: str(node.shown.get("title", "")).replace('"', "'") for node in nodes}
     boxes = [f'  {bead_id}["{bead_id}: {escaped(title)}"]' for bead_id, title in titles.items()]
     arrows = [f"  {node.above} --> {node.id}" for node in nodes if node.above]

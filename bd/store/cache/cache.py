@@ -273,7 +273,9 @@ class Cache:
         return head_of(rows[0][0]) if rows else None
 
     def heads(self, which: str = "every", arguments: Sequence[str | bytes] = ()) -> Iterator[dict[str, Any]]:
-        """The heads of `every`, the `live`, the `claimed` (or with a text `saying` some), the `ended` beads, those `mentioning` an id, or its `children`."""
+        """Yield the heads of `every`, the `live`, `claimed` or `ended` beads, or those `saying` a text (claimed), `mentioning`
+        an id, or its `children`.
+        """
         where = {
             "every": "heads",
             "live": "beads JOIN heads USING (n) WHERE live = 1",

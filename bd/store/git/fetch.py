@@ -69,7 +69,7 @@ class Fetching:
             self._fetching = self._repo.start_fetch(self._remote, self._branch, PUBLISHED, *self._beside())
 
     def _beside(self) -> list[str]:
-        """The refspecs of what waits beside the branch; what an earlier look left behind is dropped."""
+        """Return the refspecs for requests and the probe mark, after removing what an earlier fetch left."""
         if self._is_alone or self._is_crowded():
             return []
         if self._repo.has_reftable():
