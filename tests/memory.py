@@ -86,6 +86,7 @@ class MemorySnapshot(Snapshot):
         given = archived if isinstance(archived, dict) else {bead_id: in_archive.format(bead_id) for bead_id in archived}
         self._archived: dict[str, str] = dict(given)
         self._damages = list(damages)
+        self._children: dict[str, list[Bead]] | None = None
 
     @property
     def damages(self) -> list[Damage]:
@@ -109,6 +110,14 @@ class MemorySnapshot(Snapshot):
 
     def mentioning(self, bead_id: str) -> list[Bead]:
         return [bead for bead in self.every() if bead_id in mentions(bead)]
+
+    def children_of(self, bead_id: str) -> list[Bead]:
+        if self._children is None:
+            self._children = {}
+            for bead in self.every():
+                if bead.parent:
+                    self._children.setdefault(bead.parent, []).append(bead)
+        return self._children.get(bead_id, [])
 
     def starting(self, text: str) -> list[str]:
         return sorted(bead_id for bead_id in self._beads if bead_id.startswith(text) or suffix_of(bead_id).startswith(text))

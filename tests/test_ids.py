@@ -249,6 +249,15 @@ def test_never_by_substring_and_never_by_pattern(typed: str) -> None:
         resolve(typed)
 
 
+@pytest.mark.parametrize("typed", ["m", "my", "my-", "my-hub", "my-hub-", " my-hub- "])
+def test_the_prefix_alone_is_no_id_although_only_one_begins_so(typed: str) -> None:
+    alone = MemorySnapshot([make_bead("my-hub-a1b2")])
+    with pytest.raises(BadInput, match="only what ids begin with"):
+        ids.resolve(typed, alone.starting, alone.exists)
+    for more in ("my-hub-a", "a1", "my-hub-a1b2"):
+        assert ids.resolve(more, alone.starting, alone.exists) == "my-hub-a1b2"
+
+
 @pytest.mark.parametrize("typed", ["", "  ", "\n"])
 def test_nothing_typed(typed: str) -> None:
     with pytest.raises(BadInput, match="an empty id"):

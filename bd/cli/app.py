@@ -59,6 +59,7 @@ class Globals(NamedTuple):
     directory: str | None = None
     at: str | None = None
     fetch: bool | None = None
+    is_foreign: bool = False  # a flag was typed that only clients of the Go tool send
 
 
 def open_clone(place: Place, runtime: Runtime, **listeners: Any) -> Clone:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from bd.cli.output import PlainOutput, escaped
 from bd.policy import advisory_claims
 from bd.policy.dag import awaited
-from bd.policy.derivations import is_lasting
+from bd.policy.derivations import lasting
 from bd.policy.readiness import Readiness
 
 if TYPE_CHECKING:
@@ -42,10 +42,10 @@ def plain_lines(beads: Iterable[Bead], readiness: Readiness) -> dict[str, str]:
 
 def lasting_lines(snapshot: Snapshot, now: datetime) -> Derive:
     """Derive the plain lines, by id, of beads whose line only a change of some bead can invalidate."""
-    readiness = Readiness(snapshot, now)
+    readiness, is_lasting = Readiness(snapshot, now), lasting(snapshot)
 
     def derive(ids: Sequence[str]) -> dict[str, str]:
-        beads = (bead for bead in snapshot.heads(ids) if not bead.get("claims") and is_lasting(bead, snapshot))
+        beads = (bead for bead in snapshot.heads(ids) if not bead.get("claims") and is_lasting(bead))
         return plain_lines(beads, readiness)
 
     return derive

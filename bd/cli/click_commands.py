@@ -8,6 +8,7 @@ from __future__ import annotations
 from difflib import get_close_matches
 from functools import partial
 from inspect import cleandoc
+from math import isfinite
 from typing import TYPE_CHECKING
 
 import click
@@ -16,7 +17,7 @@ from bd import __version__
 from bd.cli.commands.overview import overview
 from bd.cli.output import Handle
 from bd.cli.parse import declared
-from bd.cli.spec import FOLDER, INTEGER, NUMBER, PATH, TEXT, Argument, Command, Flag, Group
+from bd.cli.spec import FOLDER, INTEGER, NUMBER, PATH, TEXT, Argument, Command, Flag, Group, is_empty
 from bd.cli.table import ALIASES, COMMANDS, HIDDEN, PAST, SECTIONS, is_deed
 from bd.compat.go_options import IGNORED_FLAGS, REFUSED_COMMANDS, REFUSED_FLAGS
 from bd.core.errors import BadInput, Interrupted
@@ -38,6 +39,10 @@ TITLES = {
 _EPILOG = (
     "--json, --agent NAME, --fetch, --quiet, -C DIR work everywhere, --at TIME with reads. `bd COMMAND --help` has an example."
 )
+
+
+# Where click's context says that a client of the Go tool has typed the line.
+_FOREIGN = "bd.foreign"
 
 
 class _PipeBroke(Exception):
@@ -65,14 +70,22 @@ class _Read(click.ParamType):  # type: ignore[type-arg]
             self.fail(error.message, param, ctx)
 
 
+class _Finite(click.FloatRange):
+    """A number that is one: `nan` and `inf` are within any bounds, or in none."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        number = super().convert(value, param, ctx)
+        return number if isfinite(number) else self.fail(f"{value!r} is not a number.", param, ctx)
+
+
 def _type_of(kind: Kind) -> click.ParamType[Any]:
     if kind.choices:
         return click.Choice(kind.choices)
     if kind.name == "integer range":
         return click.IntRange(_whole(kind.low), _whole(kind.high))
     if kind.name == "float range":
-        return click.FloatRange(kind.low, kind.high, min_open=kind.is_above_low)
-    known = {TEXT: click.STRING, INTEGER: click.INT, NUMBER: click.FLOAT, PATH: click.Path()}
+        return _Finite(kind.low, kind.high, min_open=kind.is_above_low)
+    known = {TEXT: click.STRING, INTEGER: click.INT, NUMBER: _Finite(), PATH: click.Path()}
     folder = click.Path(exists=True, file_okay=False)
     return folder if kind is FOLDER else known.get(kind) or _Read(kind)
 
@@ -102,6 +115,8 @@ def _option(one: Option) -> click.Option:
         shown["default"] = one.default
     if one.shows_default:
         shown["show_default"] = True
+    if one.narrows:
+        shown["callback"] = partial(_refuse_empty, one)
     return click.Option(
         [*one.flags, one.name],
         type=_type_of(one.kind),
@@ -110,6 +125,19 @@ def _option(one: Option) -> click.Option:
         metavar=one.metavar,
         **shown,
     )
+
+
+def _refuse_empty(one: Option, ctx: click.Context, param: click.Parameter, value: Any) -> Any:
+    """Refuse a filter of which nothing is left, as of a variable that is not set: it would let everything through.
+
+    Clients of the Go tool mean just that by it. Raises BadInput.
+    """
+    if any(is_empty(each) for each in (value if one.multiple else [value])):
+        flag = next(name for name in one.flags if name.startswith("--"))
+        if not ctx.meta.get(_FOREIGN):
+            raise BadInput(f"{flag} is empty and would leave nothing out", hint=f"give it a value, or leave {flag} out")
+        ctx.obj.out.note(f"warning: {flag} is empty: it leaves nothing out, as with the Go tool")
+    return value
 
 
 def click_command(spec: Command, function: Callable[..., Any]) -> click.Command:
@@ -186,6 +214,7 @@ class LazyGroup(click.Group):
             _refuse_foreign(f"{name} {words[0]}")
         if ctx.obj is not None and ctx.obj.flags.at and command is not None and not {"-h", "--help"} & {*words}:
             _refuse_present(ALIASES.get(args[0], args[0]))
+        ctx.meta[_FOREIGN] = _is_foreign(str(name), words) or (ctx.obj is not None and ctx.obj.flags.is_foreign)
         return name, command, _plain_switches(ctx, command, words)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -205,6 +234,12 @@ def _refuse_foreign(name: str) -> None:
     """Refuse a command of the Go tool that does not exist here, naming what does the same. Raises BadInput."""
     if name in REFUSED_COMMANDS:
         raise BadInput(f"no command {name!r} here", hint=REFUSED_COMMANDS[name])
+
+
+def _is_foreign(name: str, words: list[str]) -> bool:
+    """Whether a flag of the Go tool that means nothing here is among the words of a command."""
+    known = IGNORED_FLAGS.get(name, "") + " " + IGNORED_FLAGS.get(f"{name} {words[0]}" if words else name, "")
+    return not {flag.rstrip("=") for flag in known.split()}.isdisjoint(word.partition("=")[0] for word in words)
 
 
 def _refuse_present(name: str) -> None:

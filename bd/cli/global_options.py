@@ -76,14 +76,16 @@ def split(arguments: Sequence[str]) -> tuple[Globals, list[str]]:
             key, meaning = _SWITCHES[name]
             found[key] = meaning if not equals or value.lower() in ("true", "1") else not meaning
         elif name in _IGNORED:
-            continue
+            found["is_foreign"] = True
         elif name in _VALUES or name in _IGNORED_VALUES:
             if not equals:
                 if place >= len(arguments):
                     raise BadInput(f"{name} needs a value")
                 value = arguments[place]
                 place += 1
-            if name in _VALUES:
+            if name in _IGNORED_VALUES:
+                found["is_foreign"] = True
+            else:
                 found[_VALUES[name]] = _read(name, value)
         elif name == "--format" and _is_json(value, equals, arguments, place):
             found["json"] = True
@@ -98,10 +100,12 @@ def _is_json(value: str, equals: str, arguments: Sequence[str], place: int) -> b
 
 
 def _read(name: str, value: str) -> str:
-    """Return the value of a flag. Raises BadInput for an invalid agent name."""
-    if name == "--agent" and value:
+    """Return the value of a flag. Raises BadInput for an empty one, and for an invalid agent name."""
+    if name == "--agent":
         return check_agent(value)
-    return _directory(value) if name == "--db" else value
+    if name in ("--at", "-C", "--directory") and not value.strip():
+        raise BadInput(f"{name} is empty", hint=f"give it a value, or leave {name} out")
+    return _directory(value) if name == "--db" and value else value
 
 
 def _directory(path: str) -> str:

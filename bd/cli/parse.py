@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from bd.cli.spec import Flag, Group
+from bd.cli.spec import Flag, Group, is_empty
 from bd.cli.table import ALIASES, COMMANDS
 from bd.core.errors import BadInput
 
@@ -102,6 +102,8 @@ def _take_option(known: Mapping[str, Option], word: str, rest: Iterator[str], ty
             if text.startswith("-") and text != "-":
                 raise BadInput(f"{flag} has no value, or one that looks like a flag")
         value = option.kind.read(text)
+        if option.narrows and is_empty(value):
+            raise BadInput(f"{flag} is empty")
     if option.multiple:
         typed[option.name] = (*typed.get(option.name, ()), value)
     elif option.name in typed:

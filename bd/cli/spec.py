@@ -126,9 +126,15 @@ class Argument:
 
 
 class Option:
-    """A flag with a value. `name` is the argument it becomes, by default the first long flag."""
+    """A flag with a value. `name` is the argument it becomes, by default the first long flag.
 
-    __slots__ = ("default", "flags", "help", "hidden", "is_required", "kind", "metavar", "multiple", "name", "shows_default")
+    One that `narrows` leaves something out of an answer: an empty value would leave out nothing, and is refused.
+    """
+
+    __slots__ = (
+        *("default", "flags", "help", "hidden", "is_required", "kind", "metavar", "multiple", "name", "narrows"),
+        "shows_default",
+    )
 
     def __init__(
         self,
@@ -141,6 +147,7 @@ class Option:
         hidden: bool = False,
         metavar: str | None = None,
         shows_default: bool = False,
+        narrows: bool = False,
         help: str | None = None,
     ) -> None:
         self.flags = flags
@@ -152,6 +159,7 @@ class Option:
         self.hidden = hidden
         self.metavar = metavar
         self.shows_default = shows_default
+        self.narrows = narrows
         self.help = help
 
     @property
@@ -184,9 +192,14 @@ class Flag(Option):
         return (*self.flags, self.off) if self.off else self.flags
 
 
-def list_option(*flags: str, name: str = "", hidden: bool = False, help: str | None = None) -> Option:
+def list_option(*flags: str, name: str = "", hidden: bool = False, narrows: bool = False, help: str | None = None) -> Option:
     """Return a list option: repeatable, and with comma-separated values."""
-    return Option(*flags, name=name, kind=COMMA_LIST, multiple=True, hidden=hidden, help=help)
+    return Option(*flags, name=name, kind=COMMA_LIST, multiple=True, hidden=hidden, narrows=narrows, help=help)
+
+
+def is_empty(value: object) -> bool:
+    """Whether nothing is left of a value that was typed."""
+    return not value.strip() if isinstance(value, str) else value == []
 
 
 class Command:

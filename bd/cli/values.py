@@ -7,6 +7,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from bd.core.errors import BadInput
+from bd.core.json_shapes import no_constant
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -75,7 +76,7 @@ def metadata_of(text: str | None) -> dict[str, Any] | None:
     if text.startswith("@"):
         text = text_of(text[1:], "the metadata")
     try:
-        value = json.loads(text)
+        value = json.loads(text, parse_constant=no_constant)
     except ValueError as error:
         raise BadInput(f"--metadata is not JSON: {error}") from error
     if not isinstance(value, dict):

@@ -14,7 +14,7 @@ from bd.core.queries import made_of
 from bd.core.schema import JSON_NAMES
 from bd.core.times import instant_of
 from bd.policy.dag import awaited
-from bd.policy.derivations import is_lasting
+from bd.policy.derivations import lasting
 from bd.policy.ranking import Ranking, is_critical
 from bd.policy.readiness import Readiness, status_now
 
@@ -125,10 +125,10 @@ def listed(beads: Lineup, snapshot: Snapshot, now: datetime, size: int = 0) -> I
 
 def lasting_entries(snapshot: Snapshot, now: datetime) -> Derive:
     """Return a function that derives list entries by id, for beads whose entry changes only when some bead changes."""
-    ranking = Ranking(snapshot, now)
+    ranking, is_lasting = Ranking(snapshot, now), lasting(snapshot)
 
     def derive(ids: Sequence[str]) -> dict[str, str]:
-        return _entries([bead.id for bead in snapshot.heads(ids) if is_lasting(bead, snapshot)], ranking)
+        return _entries([bead.id for bead in snapshot.heads(ids) if is_lasting(bead)], ranking)
 
     return derive
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from bd.compat.jsonl_import import bytes_of
 from bd.core.errors import BadInput
+from bd.core.json_shapes import no_constant
 from bd.core.schema import FILE_LIMIT
 from bd.operations.handoff import parse_artifact
 from bd.operations.stored_outputs import packed
@@ -36,7 +37,7 @@ def output_of(typed: str, hub: Clone, in_bead: int = IN_BEAD) -> dict[str, Any]:
     text = _text(data)
     if text is not None and len(data) <= in_bead:
         try:
-            return {"output": {"data": json.loads(text)}}
+            return {"output": {"data": json.loads(text, parse_constant=no_constant)}}
         except (ValueError, RecursionError):
             return {"output": {"data": text}}
     if len(data) > FILE_LIMIT:

@@ -21,6 +21,7 @@ from bd.core import ids
 from bd.core.errors import BadInput, NotFound
 from bd.core.schema import BEAD_FIELDS, JSON_NAMES
 from bd.core.times import canonical_time
+from bd.operations.field_values import check_label
 from bd.operations.import_beads import STATED_KEYS
 from bd.store.yaml import codec, editor
 
@@ -290,7 +291,7 @@ def fields_of(row: dict[str, Any], strays: list[tuple[str, dict[str, Any]]] | No
         fields["ephemeral"] = True
     labels = row.get("labels") or []
     if labels:
-        fields["labels"] = sorted({str(label) for label in (labels if isinstance(labels, list) else [labels])})
+        fields["labels"] = sorted({_label(label) for label in (labels if isinstance(labels, list) else str(labels).split(","))})
     comments = [_comment(entry) for entry in _listed("comments", row)]
     if comments:
         fields["comments"] = comments
@@ -301,6 +302,13 @@ def fields_of(row: dict[str, Any], strays: list[tuple[str, dict[str, Any]]] | No
     if foreign:
         fields[FOREIGN_FIELDS] = foreign
     return _canonical(its_edges.put_into(fields))
+
+
+def _label(value: Any) -> str:
+    try:
+        return check_label(value)
+    except BadInput as error:
+        raise ValueError(f"labels: {error.message}") from None
 
 
 def _taken(key: str, value: Any) -> tuple[str, Any]:

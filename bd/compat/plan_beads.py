@@ -20,6 +20,7 @@ from bd.policy.validation import KINDS, kind_of
 from bd.store.yaml import codec
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from typing import Any
 
 ALIASES = {
@@ -85,18 +86,22 @@ class Place(NamedTuple):
 class Misplaced(Exception):
     """An error in an entry of a file: its location, and the wrong word there. The caller, who has the text, adds the line."""
 
-    def __init__(self, message: str, place: Place, word: str = "", *, hint: str | None = None, is_circle: bool = False) -> None:
+    def __init__(
+        self, message: str, place: Place, word: str = "", *, hint: str | None = None, circle: Sequence[str] = ()
+    ) -> None:
         super().__init__(message)
         self.place = place
         self.word = word
         self.hint = hint
-        self.is_circle = is_circle
+        self.circle = circle
 
     def told(self, data: bytes, shown: str) -> BdError:
         """Return the final error, with the line in the text if it is found."""
         line = codec.line_of(data, self.place.path, self.word)
         words = f"{shown}, line {line}: {self}" if line else f"{shown}: {self}"
-        return (WouldCycle if self.is_circle else BadInput)(words, hint=self.hint, line=line)
+        if self.circle:
+            return WouldCycle(words, hint=self.hint, line=line, cycle=self.circle)
+        return BadInput(words, hint=self.hint, line=line)
 
 
 class Spec:

@@ -17,10 +17,12 @@ from bd.core.errors import BadInput
 from bd.core.model import Bead
 from bd.core.schema import WAITING_LINKS
 from bd.operations.field_values import check_status, checked
-from bd.policy.dag import find_cycle, find_parent_loop
-from bd.store.empty_snapshot import EmptySnapshot
+from bd.policy.circles import new_circle
+from bd.policy.dag_progress import children_by_parent
+from bd.store.empty_snapshot import EMPTY, EmptySnapshot
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
     from typing import Any
 
     from bd.core.operation import DecisionContext
@@ -81,7 +83,7 @@ def _parents_first(specs: list[Spec]) -> list[Spec]:
     placed: dict[int, Spec] = {}
     for spec in specs:
         way = [spec]
-        while (parent := by_name.get(way[-1].parent or "")) is not None:
+        while (parent := by_name.get(way[-1].parent or "")) is not None and id(parent) not in placed:
             way.append(parent)
         placed.update((id(one), one) for one in reversed(way) if id(one) not in placed)
     return list(placed.values())
@@ -257,6 +259,10 @@ def _resolve(specs: list[Spec]) -> None:
                 spec.parent = spec.parent or found
             else:
                 spec.edges.append((kind, found))
+        if spec.is_excerpt and spec.parent in waits_of(spec):
+            # There a parent is what a task was spawned from, and may end before it; here it closes after its children.
+            above = by_name.get(spec.parent or "")
+            spec.metadata["parent_id"], spec.parent = spec.parent, above.parent if above else None
         if spec.is_excerpt:
             _say_placeholders(spec)
 
@@ -264,24 +270,39 @@ def _resolve(specs: list[Spec]) -> None:
 class _Named(EmptySnapshot):
     """A snapshot of a plan's beads by name, with only their edges."""
 
-    def __init__(self, beads: dict[str, Bead]) -> None:
-        self._beads = beads
+    def __init__(self, beads: Iterable[Bead]) -> None:
+        self._beads = {bead.id: bead for bead in beads}
+        self._children = children_by_parent(self)
 
     def head(self, bead_id: str) -> Bead | None:
         return self._beads.get(bead_id)
+
+    def every(self) -> Iterator[Bead]:
+        return iter(self._beads.values())
+
+    def children_of(self, bead_id: str) -> list[Bead]:
+        return self._children.get(bead_id, [])
 
 
 def _refuse_circles(specs: list[Spec]) -> None:
     """Refuse beads of the plan that wait for each other, also through their parents: they could never start."""
     named = {spec.name or f"\n{place}": spec for place, spec in enumerate(specs)}
-    beads = {name: Bead({"id": name, "parent": spec.parent, "depends_on": waits_of(spec)}) for name, spec in named.items()}
-    planned = _Named(beads)
-    loops = (find_parent_loop(bead, planned) for bead in beads.values())
-    circle = next((loop for loop in loops if loop), None) or find_cycle(beads, planned)
+    planned = _Named(
+        Bead(
+            {
+                "id": name,
+                "parent": spec.parent,
+                "depends_on": waits_of(spec),
+                "links": [{"type": kind, "id": target} for kind, target in spec.edges if kind],
+            }
+        )
+        for name, spec in named.items()
+    )
+    circle = new_circle(EMPTY, planned, named)
     if circle:
-        spec = named[circle[0]]
-        words = f"{spec.words}: these would wait for each other: {' -> '.join(circle)}"
-        raise Misplaced(words, spec.place, circle[1], hint="one of them has to go first", is_circle=True)
+        spec = named[circle.ids[0]]
+        words = f"{spec.words}: these would wait for each other: {circle.words()}"
+        raise Misplaced(words, spec.place, circle.ids[1], hint="one of them has to go first", circle=circle.ids)
 
 
 def waits_of(spec: Spec) -> list[str]:

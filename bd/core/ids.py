@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from bd.core.errors import Ambiguous, BadInput, NoSuchBead
-from bd.core.schema import DEVICES, is_agent
+from bd.core.schema import DEVICES, is_agent, suffix_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -128,8 +128,9 @@ def check_prefix(text: str) -> str:
 def resolve(typed: str, matching: Callable[[str], Iterable[str]], exists: Callable[[str], bool]) -> str:
     """Return the bead that was typed: the exact id, else the only one whose id or suffix starts with the text.
 
-    `matching(text)` returns the ids that start with the text, or whose part after the prefix does. Never by substring. Raises
-    Ambiguous (naming the candidates) and NoSuchBead.
+    `matching(text)` gives the ids that start with the text or whose part after the prefix does.
+    Never by substring, and never by the prefix alone: a script with an unset variable types that. Raises Ambiguous (naming
+    the candidates), BadInput and NoSuchBead.
     """
     text = typed.strip()
     if not text:
@@ -138,8 +139,18 @@ def resolve(typed: str, matching: Callable[[str], Iterable[str]], exists: Callab
         return text
     if _is_word(text):
         found = set(matching(text))
-        if len(found) == 1:
-            return found.pop()
-        if found:
+        if len(found) > 1:
             raise Ambiguous(text, found)
+        meant = found.pop() if found else None
+        if meant and _is_prefix(text, meant):
+            raise BadInput(f"{text} is only what ids begin with", hint=f"type more of the id, such as {meant}")
+        if meant:
+            return meant
     raise NoSuchBead(text)
+
+
+def _is_prefix(text: str, bead_id: str) -> bool:
+    """Whether the text is no more of an id than its prefix, or a part of that up to a hyphen."""
+    if suffix_of(bead_id).startswith(text):
+        return False
+    return len(text) <= bead_id.find("-") or bead_id.startswith(f"{text.removesuffix('-')}-")

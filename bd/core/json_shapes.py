@@ -27,6 +27,11 @@ def json_value(text: str) -> Any:
         raise ValueError("no JSON: too deep") from None
 
 
+def no_constant(name: str) -> None:
+    """Refuse `NaN` and `Infinity` as `parse_constant`: Python reads them as JSON, and nobody else does. Raises ValueError."""
+    raise ValueError(f"{name} is no number")
+
+
 def fits(value: Any, shape: Any) -> bool:
     """Return whether a value has a shape. Numbers have to be finite, and of a plausible size for times and counts."""
     if isinstance(shape, list):

@@ -345,6 +345,12 @@ class Overlay(LedgerOverlay, Snapshot):
     def head(self, bead_id: str) -> Bead | None:
         return self._beads[bead_id] if bead_id in self._beads else self._below.head(bead_id)
 
+    def heads(self, ids: Iterable[str]) -> list[Bead]:
+        wanted = list(ids)
+        below = {bead.id: bead for bead in self._below.heads([one for one in wanted if one not in self._beads])}
+        found = [self._beads[one] if one in self._beads else below.get(one) for one in wanted]
+        return [bead for bead in found if bead is not None]
+
     def by_uid(self, uid: str) -> Bead | None:
         for bead in self._beads.values():
             if bead is not None and bead.uid == uid:
@@ -377,6 +383,9 @@ class Overlay(LedgerOverlay, Snapshot):
 
     def mentioning(self, bead_id: str) -> list[Bead]:
         return [bead for bead in self._over(self._below.mentioning(bead_id)) if bead_id in mentions(bead)]
+
+    def children_of(self, bead_id: str) -> list[Bead]:
+        return [bead for bead in self._over(self._below.children_of(bead_id)) if bead.parent == bead_id]
 
     def waiters(self, ids: list[str]) -> dict[str, list[str]]:
         found = {target: [one for one in others if one not in self._beads] for target, others in self._below.waiters(ids).items()}

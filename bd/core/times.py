@@ -109,6 +109,11 @@ def _seconds_of(text: str) -> float | None:
     return seconds if text else None
 
 
+def _is_duration(text: str) -> bool:
+    """Whether a time that was typed is so far from now; a number alone may be a date, and says no unit."""
+    return not _is_number(text) and _seconds_of(text) is not None
+
+
 def _is_number(text: str) -> bool:
     """Return whether the text is digits, possibly with a decimal point."""
     whole, point, part = text.partition(".")
@@ -146,7 +151,7 @@ def typed_time(text: str, present: datetime) -> str:
     if word == "now":
         return time_text(present)
     later = word.removeprefix("+")
-    if _seconds_of(later) is not None:
+    if _is_duration(later):
         return time_text(present + timedelta(seconds=duration_s(later)))
     try:
         return canonical_time(text)
@@ -168,7 +173,7 @@ def instant_back(text: str, present: datetime) -> datetime:
     """Return the instant that a person typed as a time, past or future, or as a duration ago. Raises BadInput."""
     word = text.strip().lower()
     ago = word.removesuffix(" ago").strip().removeprefix("+")
-    if _seconds_of(ago) is not None:
+    if _is_duration(ago):
         return present - timedelta(seconds=duration_s(ago))
     if word == "yesterday":
         return instant_of(typed_time("today", present)) - timedelta(days=1)

@@ -13,7 +13,7 @@ from bd.core.times import time_text
 from bd.operations.base import Operation, mint, register, subject
 from bd.operations.capacity_file import with_capacity
 from bd.operations.dependencies import refuse_circles, with_ages
-from bd.operations.field_values import check_status, checked
+from bd.operations.field_values import check_label, check_status, checked
 from bd.operations.heat import attended
 from bd.operations.idempotency import with_spent
 from bd.policy import lifecycle, validation
@@ -56,8 +56,9 @@ class Update(Operation):
         beads, done, failed = self.each(self.args["ids"], snapshot, change_one)
         words = self.args.get("verb_words") or "update"
         change = Change(beads, subject(words, done, self.by), touched=tuple(done), failures=tuple(failed))
-        if "parent" in self.args.get("set", {}):
+        if self.args.get("status") or "parent" in self.args.get("set", {}):
             refuse_circles(change, snapshot)
+        if "parent" in self.args.get("set", {}):
             change = with_ages(change, snapshot, self.asked_at)
         if self.args.get("set", {}).get("exclusive"):
             refuse_overlap(change, snapshot)
@@ -113,6 +114,8 @@ class Update(Operation):
     def _listed(self, bead: Bead) -> Bead:
         for key in ("labels", "needs"):
             added = self.args.get("add", {}).get(key, [])
+            if key == "labels":
+                added = [check_label(label) for label in added]
             removed = set(self.args.get("remove", {}).get(key, []))
             if added or removed:
                 values = {*bead.get(key, []), *added} - removed

@@ -13,6 +13,7 @@ from bd.core.times import time_text
 from bd.operations.base import Operation, mint, minting, register, subject
 from bd.operations.capacity_file import with_capacity
 from bd.operations.claims import Claim, as_promised
+from bd.operations.dependencies import refuse_circles
 from bd.operations.heat import attended
 from bd.operations.stored_outputs import files_of, with_stored, without_contents
 from bd.policy import lifecycle, spending, validation
@@ -211,7 +212,9 @@ class Reopen(Operation):
             return opened
 
         beads, done, failed = self.each(self.args["ids"], snapshot, open_again)
-        return Change(beads, subject("reopen", done, self.by), touched=tuple(done), failures=tuple(failed))
+        change = Change(beads, subject("reopen", done, self.by), touched=tuple(done), failures=tuple(failed))
+        refuse_circles(change, snapshot)  # what is open again closes after its children
+        return change
 
 
 @register
@@ -250,12 +253,15 @@ class Cancel(Operation):
         return with_capacity(change, snapshot, owners, context.now)
 
     def _with_dependents(self, names: list[str], snapshot: Snapshot) -> list[str]:
-        found = [self.find(name, snapshot).id for name in names]
-        for bead_id in found:
+        found = dict.fromkeys(self.find(name, snapshot).id for name in names)
+        following = list(found)
+        while following:
+            bead_id = following.pop()
             for other in [*snapshot.children_of(bead_id), *snapshot.dependents_of(bead_id)]:
                 if other.id not in found and not other.is_done:
-                    found.append(other.id)
-        return found
+                    found[other.id] = None
+                    following.append(other.id)
+        return list(found)
 
     def _with_trees(self, names: list[str], snapshot: Snapshot) -> list[str]:
         """Return the roots and everything unfinished below them. Raises AlreadyClosed, and StaleToken if others hold some."""

@@ -6,79 +6,80 @@ the graph alone, never on the order in which it was read.
 
 from __future__ import annotations
 
-from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from bd.core.model import Bead, Change, Overlay
 from bd.core.schema import WAITING_LINKS
-from bd.policy.dag import ancestors, awaited, find_cycle, find_parent_loop
+from bd.policy.circles import WAITS_FOR, Order, Step, shortest_circle
+from bd.policy.dag import awaited, parent_loops
+from bd.policy.dag_progress import children_by_parent
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
     from typing import Any
 
     from bd.core.model import Snapshot
 
 
+# So many of the circles are shown: finding the shortest takes as long as finding that there is one.
+_SHOWN = 100
+
+
 def untangled(beads: Mapping[str, Bead], snapshot: Snapshot) -> tuple[dict[str, Bead], list[str]]:
-    """Return the beads without cycles of blocking edges and parents, and notes about what was changed."""
+    """Return the beads without cycles of edges, and notes about what was changed.
+
+    Of the beads that go round together the youngest gives way, and waits for none of the others; then again, until none do.
+    What a bead waits for in its own tree gives way last: most often it closes after that anyhow.
+    """
     kept = dict(beads)
     notes = _without_parent_loops(kept, snapshot)
-    ordered: dict[str, Bead | None] = {bead_id: _ordered(bead) for bead_id, bead in kept.items()}
-    after = Overlay(snapshot, Change(ordered, ""))
-    while cycle := find_cycle(sorted(kept), after):
-        giving_way = _giving_way(cycle, after, kept)
-        if giving_way is None:
-            notes.append(f"these wait for each other in the hub already: {' -> '.join(cycle)}")
-            break
-        owner, target = giving_way
-        kept[owner], words = _unblocked(kept[owner], target)
-        ordered[owner] = _ordered(kept[owner])
-        notes.append(f"{owner} -> {target} ({words}): would be a circle, kept as a link: {' -> '.join(cycle)}")
+    after = Overlay(snapshot, Change(kept, ""))
+    order = Order(after, children_by_parent(after))
+    searches: list[tuple[list[Step], set[Step] | None]] = [([Step(bead_id, True) for bead_id in sorted(kept)], None)]
+    while searches:
+        starts, within = searches.pop()
+        for knot in [*order.knots(starts, within)]:
+            inside = set(knot)
+            ours = [step for step in knot if step.id in kept and _waits(step, inside, order)]
+            owner = max(ours, key=lambda step: (not step.is_close, _age(kept[step.id])), default=None)
+            if owner is None:
+                notes.append(f"these wait for each other in the hub already: {' -> '.join(shortest_circle(order, knot).ids)}")
+                continue
+            for target in _waits(owner, inside, order):
+                circle = shortest_circle(order, knot, (owner, target)).ids if len(notes) < _SHOWN else []
+                while target.id in awaited(kept[owner.id]):
+                    kept[owner.id], words = _unblocked(kept[owner.id], target.id)
+                    told = f"{owner.id} -> {target.id} ({words}): would be a circle, kept as a link"
+                    notes.append(f"{told}: {' -> '.join(circle)}" if circle else told)
+            order.forget(owner.id)
+            searches.append((knot, inside))
     return kept, notes
+
+
+def _waits(step: Step, inside: Collection[Step], order: Order) -> list[Step]:
+    """What a step of a knot waits for in it, by dependencies and links."""
+    return sorted(target for target, edge in order.before(step).items() if edge == WAITS_FOR and target in inside)
 
 
 def _without_parent_loops(kept: dict[str, Bead], snapshot: Snapshot) -> list[str]:
     notes: list[str] = []
-    after = Overlay(snapshot, Change(kept, ""))
-    for bead_id in sorted(kept):
-        while loop := find_parent_loop(kept[bead_id], after):
-            owner = max((kept[i] for i in loop if i in kept), key=_age)
-            target = owner.parent
-            assert target is not None
-            details = _details(owner)
-            detail = details.pop(f"parent-child:{target}" if target in owner.depends_on else target, {})
-            link = {"type": "parent-child", "id": target, **detail}
-            kept[owner.id] = owner.evolve(parent=None, links=_with(owner.get("links", []), link), edge_details=details)
-            notes.append(f"{owner.id} -> {target} (parent-child): would be a circle, kept as a link: {' -> '.join(loop)}")
+    for loop in [*parent_loops(sorted(kept), Overlay(snapshot, Change(kept, "")))]:
+        ours = [kept[bead_id] for bead_id in loop if bead_id in kept]
+        if not ours:
+            continue
+        owner = max(ours, key=_age)
+        target = owner.parent
+        assert target is not None
+        details = _details(owner)
+        detail = details.pop(f"parent-child:{target}" if target in owner.depends_on else target, {})
+        link = {"type": "parent-child", "id": target, **detail}
+        kept[owner.id] = owner.evolve(parent=None, links=_with(owner.get("links", []), link), edge_details=details)
+        notes.append(f"{owner.id} -> {target} (parent-child): would be a circle, kept as a link: {' -> '.join(loop)}")
     return notes
-
-
-def _ordered(bead: Bead) -> Bead:
-    """Return the bead with its edges sorted, so that a search always meets them in the same order."""
-    if len(bead.depends_on) + len(bead.links) < 2:
-        return bead
-    links = sorted(bead.get("links", []), key=lambda link: (link.get("type", ""), link.get("id", "")))
-    return bead.evolve(depends_on=sorted(bead.depends_on), links=links)
 
 
 def _age(bead: Bead) -> tuple[str, str]:
     return bead.created_at, bead.id
-
-
-def _giving_way(cycle: list[str], after: Snapshot, kept: Mapping[str, Bead]) -> tuple[str, str] | None:
-    """Return the edge of the cycle made by the youngest of the imported beads, itself or as a parent of one that waits."""
-    edges: list[tuple[tuple[str, str], str, str]] = []
-    for waiting, target in pairwise(cycle):
-        bead = after.head(waiting)
-        if bead is None:
-            continue
-        for owner in (bead, *ancestors(bead, after)):
-            if target in awaited(owner):
-                if owner.id in kept:
-                    edges.append((_age(owner), owner.id, target))
-                break
-    return max(edges)[1:] if edges else None
 
 
 def _unblocked(bead: Bead, target: str) -> tuple[Bead, str]:

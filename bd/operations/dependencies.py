@@ -10,7 +10,7 @@ from bd.core.times import instant_of, time_text
 from bd.operations.base import Operation, register
 from bd.operations.heat import attended
 from bd.policy import lifecycle
-from bd.policy.dag import find_cycle, find_parent_loop
+from bd.policy.circles import new_circle
 from bd.policy.readiness import Readiness
 
 if TYPE_CHECKING:
@@ -27,18 +27,15 @@ _KIND_LIMIT = 50
 
 
 def refuse_circles(change: Change, snapshot: Snapshot, names: Mapping[str, str] | None = None) -> None:
-    """Refuse a change after which beads wait for each other, through any blocking edge or parent. Raises WouldCycle.
+    """Refuse a change after which beads wait for each other; a parent waits for its children, too. Raises WouldCycle.
 
     `names` maps the ids of new beads to the names that the caller used, for the message.
     """
-    after = Overlay(snapshot, change)
-    changed = [bead for bead in change.beads.values() if bead and (bead.depends_on or bead.parent or bead.links)]
-    circle = next((loop for loop in (find_parent_loop(bead, after) for bead in changed) if loop), None)
-    circle = circle or find_cycle([bead.id for bead in changed], after)
+    circle = new_circle(snapshot, Overlay(snapshot, change), change.beads)
     if circle:
-        circle = [(names or {}).get(bead_id, bead_id) for bead_id in circle]
-        words = f"these would wait for each other: {' -> '.join(circle)}"
-        raise WouldCycle(words, hint="`bd dep tree` shows what waits for what", cycle=circle)
+        words = f"these would wait for each other: {circle.words(names)}"
+        ids = [(names or {}).get(bead_id, bead_id) for bead_id in circle.ids]
+        raise WouldCycle(words, hint="`bd dep tree` shows what waits for what", cycle=ids)
 
 
 def with_ages(change: Change, snapshot: Snapshot, asked_at: datetime) -> Change:
@@ -91,7 +88,7 @@ class DepAdd(_Edge):
     def decide(self, snapshot: Snapshot, context: DecisionContext) -> Change:
         bead, target = self.ends(snapshot)
         if bead.id == target.id:
-            raise WouldCycle(f"{bead.id} can't depend on itself", id=bead.id)
+            raise WouldCycle(f"{bead.id} can't depend on itself", id=bead.id, cycle=[bead.id, bead.id])
         after = self._linked(bead, target)
         if len(after.links) > len(bead.links):
             after = attended(after, "link", self, snapshot, context)
@@ -104,8 +101,6 @@ class DepAdd(_Edge):
         if self.kind in _BLOCKS:
             if any(link.id == target.id for link in bead.links):
                 raise WrongState(f"{bead.id} has another kind of link to {target.id}", hint="`bd dep remove` it first")
-            if bead.parent == target.id:
-                raise WouldCycle(f"{bead.id} is a child of {target.id} and can't wait for it", id=bead.id)
             if target.id in bead.depends_on:
                 return bead
             return bead.evolve(depends_on=[*bead.depends_on, target.id])

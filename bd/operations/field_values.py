@@ -79,6 +79,8 @@ def checked(fields: dict[str, Any], context: DecisionContext) -> dict[str, Any]:
         elif kind == "duration":
             duration_s(str(value))
             out[key] = str(value)
+        elif key == "labels":
+            out[key] = [check_label(label) for label in value]
         elif key == "claim_mode":
             out[key] = KEYS[key].read(value)
         else:
@@ -89,6 +91,16 @@ def checked(fields: dict[str, Any], context: DecisionContext) -> dict[str, Any]:
             raise BadInput(f"base_priority {base} is not between 0 and 100")
         out.setdefault("priority", priority_of_base(float(base)))
     return out
+
+
+def check_label(label: Any) -> str:
+    """The label without blanks around it. Raises BadInput for one that no list could be asked for."""
+    text = str(label).strip()
+    if not text or "," in text or len(text.splitlines()) > 1:
+        raise BadInput(
+            f"{label!r} can't be a label", hint="a label is one line of text without commas; several are several labels"
+        )
+    return text
 
 
 def check_title(text: str) -> str:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from bd.core.costs import amount_of, reserved_of
 from bd.core.times import time_text
-from bd.policy.dag import ancestors, is_under
+from bd.policy.dag import Lineage, is_under
 from bd.policy.readiness import Reason
 
 if TYPE_CHECKING:
@@ -86,14 +86,11 @@ class Purse:
         self._budget = budget_of(snapshot.agent(name))
         self._left: float | None = None
         self._under: dict[str, float] = {}
+        self._roots = Lineage(snapshot, _with_ceiling)
 
     def reason(self, bead: Bead) -> Reason | None:
         """Return why the money does not suffice for a bead; None if it does."""
-        roots = [
-            one
-            for one in (bead, *(ancestors(bead, self._snapshot) if bead.parent else ()))
-            if one.get("budget_ceiling_usd") is not None
-        ]
+        roots = [*_with_ceiling(bead), *self._roots.above(bead)]
         if self._budget is None and not roots:
             return None
         needed = reserve_of(bead, self._snapshot)
@@ -119,6 +116,10 @@ class Purse:
         if root.id not in self._under:
             self._under[root.id] = left_under(root, self._snapshot, self._now) or 0.0
         return self._under[root.id]
+
+
+def _with_ceiling(bead: Bead) -> tuple[Bead, ...]:
+    return (bead,) if bead.get("budget_ceiling_usd") is not None else ()
 
 
 def _suffices(left: float, needed: float) -> bool:

@@ -1,18 +1,20 @@
-"""Blocking edges: which there are, what waits for what, and cycles among them.
+"""Blocking edges: which there are, and what waits for what.
 
-The graph alone; readiness.py decides whether a bead is ready.
+The graph alone; circles.py finds circles, readiness.py decides whether a bead is ready.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 from bd.core.schema import WAITING_LINKS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable, Iterator
 
     from bd.core.model import Bead, Snapshot
+
+T = TypeVar("T")
 
 
 def awaited(bead: Bead) -> list[str]:
@@ -44,83 +46,75 @@ def is_below(bead: Bead, root_id: str, snapshot: Snapshot) -> bool:
 
 def is_under(bead_id: str, root_id: str, snapshot: Snapshot) -> bool:
     """Return whether the bead is the root, or anywhere below it."""
-    if bead_id == root_id:
-        return True
-    bead = snapshot.head(bead_id)
-    return bead is not None and any(parent.id == root_id for parent in ancestors(bead, snapshot))
+    seen: set[str] = set()
+    above: str | None = bead_id
+    while above and above != root_id and above not in seen:
+        seen.add(above)
+        bead = snapshot.head(above)
+        above = bead.parent if bead else None
+    return above == root_id and (bead_id == root_id or snapshot.exists(root_id))
+
+
+class Lineage(Generic[T]):
+    """What beads have from their parents: `each` gives what one parent adds. It is called once a parent, however many are below."""
+
+    __slots__ = ("_above", "_each", "_snapshot")
+
+    def __init__(self, snapshot: Snapshot, each: Callable[[Bead], Iterable[T]]) -> None:
+        self._snapshot = snapshot
+        self._each = each
+        self._above: dict[str, tuple[T, ...]] = {}
+
+    def above(self, bead: Bead) -> tuple[T, ...]:
+        """Return what all parents of a bead add, that of the nearest first."""
+        climbed: list[Bead] = []
+        seen = {bead.id}
+        parent_id = bead.parent
+        while parent_id and parent_id not in self._above:
+            if parent_id in seen:  # in a loop everyone has other parents
+                return tuple(one for parent in ancestors(bead, self._snapshot) for one in self._each(parent))
+            parent = self._snapshot.head(parent_id)
+            if parent is None:
+                break
+            seen.add(parent_id)
+            climbed.append(parent)
+            parent_id = parent.parent
+        found = self._above.get(parent_id or "", ())
+        for parent in reversed(climbed):
+            added = tuple(self._each(parent))
+            found = (*added, *found) if added else found
+            self._above[parent.id] = found
+        return found
 
 
 class Graph:
     """The blocking edges among the beads of one snapshot: made once for a decision, then asked about many beads."""
 
-    __slots__ = ("_inherited", "snapshot")
+    __slots__ = ("_handed_down", "snapshot")
 
     def __init__(self, snapshot: Snapshot) -> None:
         self.snapshot = snapshot
-        # By parent: every bead of a large tree asks for the same ones.
-        self._inherited: dict[str, list[str]] = {}
+        self._handed_down = Lineage(snapshot, self.inherited)
 
     def inherited(self, parent: Bead) -> list[str]:
         """Return what a parent passes on to the beads below it: what it waits for, without beads of its own tree."""
-        known = self._inherited.get(parent.id)
-        if known is None:
-            known = [target for target in awaited(parent) if not is_under(target, parent.id, self.snapshot)]
-            self._inherited[parent.id] = known
-        return known
+        return [target for target in awaited(parent) if not is_under(target, parent.id, self.snapshot)]
 
     def waits_on(self, bead: Bead) -> list[str]:
         """Return every id that must be closed before this bead can start: its own dependencies and those of its parents."""
-        targets = list(awaited(bead))
-        for parent in ancestors(bead, self.snapshot):
-            targets += self.inherited(parent)
-        return targets
-
-    def find_cycle(self, starts: Iterable[str]) -> list[str] | None:
-        """Return a cycle of blocking edges reachable from the starts, as a closed path of ids; else None.
-
-        Depth-first search with three colours (CLRS, section 20.3), without recursion.
-        """
-        done: set[str] = set()
-        for start in starts:
-            path: list[str] = []
-            on_path: set[str] = set()
-            stack: list[tuple[str, bool]] = [(start, False)]
-            while stack:
-                bead_id, leaving = stack.pop()
-                if leaving:
-                    path.pop()
-                    on_path.discard(bead_id)
-                    done.add(bead_id)
-                    continue
-                if bead_id in on_path:
-                    return [*path[path.index(bead_id) :], bead_id]
-                if bead_id in done:
-                    continue
-                bead = self.snapshot.head(bead_id)
-                if bead is None:
-                    continue
-                path.append(bead_id)
-                on_path.add(bead_id)
-                stack.append((bead_id, True))
-                stack.extend((target, False) for target in self.waits_on(bead))
-        return None
+        return [*awaited(bead), *self._handed_down.above(bead)]
 
 
-def find_cycle(starts: Iterable[str], snapshot: Snapshot) -> list[str] | None:
-    """Return a cycle reachable from the starts. For several questions make a `Graph`."""
-    return Graph(snapshot).find_cycle(starts)
-
-
-def find_parent_loop(bead: Bead, snapshot: Snapshot) -> list[str] | None:
-    """Return the loop that a chain of parents makes through this bead; else None."""
-    path = [bead.id]
-    parent_id = bead.parent
-    while parent_id:
-        path.append(parent_id)
-        if parent_id == bead.id:
-            return path
-        parent = snapshot.head(parent_id)
-        if parent is None or parent_id in path[:-1]:
-            return None
-        parent_id = parent.parent
-    return None
+def parent_loops(starts: Iterable[str], snapshot: Snapshot) -> Iterator[list[str]]:
+    """Yield the loops of parents that the starts lead into, each once, as closed paths. Every bead is visited once."""
+    seen: set[str] = set()
+    for start in starts:
+        path: list[str] = []
+        bead_id: str | None = start
+        while bead_id and bead_id not in seen:
+            seen.add(bead_id)
+            path.append(bead_id)
+            bead = snapshot.head(bead_id)
+            bead_id = bead.parent if bead else None
+        if bead_id in path:
+            yield [*path[path.index(bead_id) :], bead_id]

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from bd.core.queries import made_of
-from bd.policy.dag import Graph, ancestors, awaited
+from bd.policy.dag import Graph, awaited
 from bd.policy.readiness import Readiness
 
 if TYPE_CHECKING:
@@ -196,7 +196,7 @@ def shape_of(dag: Dag, snapshot: Snapshot, expected_s: Callable[[Bead], float]) 
     """Return the shape of a DAG; `expected_s` gives how long one bead should take."""
     tasks, graph = {task.id: task for task in dag.tasks}, Graph(snapshot)
     edges = {task.id: [one for one in dict.fromkeys(graph.waits_on(task)) if one in tasks] for task in tasks.values()}
-    containers = {above.id for task in tasks.values() for above in ancestors(task, snapshot)}
+    containers = {task.parent for task in tasks.values() if task.parent}
     waited_for = {target for task, targets in edges.items() if task not in containers for target in targets}
     work = [task for task in tasks if task not in containers] or list(tasks)
     critical, critical_s = _longest(tasks, edges, expected_s)

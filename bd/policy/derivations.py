@@ -8,30 +8,29 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from bd.core.queries import is_calm
-from bd.policy.dag import ancestors
+from bd.policy.dag import Lineage
 from bd.policy.ranking import Ranking
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from datetime import datetime
 
     from bd.core.model import Bead, Snapshot
     from bd.core.queries import Derive
 
 
-def is_lasting(bead: Bead, snapshot: Snapshot) -> bool:
-    """Return whether only a change of some bead can move the bead to another phase, or to another place in the order of work."""
-    if not is_calm(bead.fields) or not bead.created_at:
-        return False
-    return not bead.parent or not any(parent.get("defer_until") for parent in ancestors(bead, snapshot))
+def lasting(snapshot: Snapshot) -> Callable[[Bead], bool]:
+    """Return a test whether only a change of some bead can move a bead to another phase, or place in the order of work."""
+    deferred = Lineage(snapshot, lambda parent: (True,) if parent.get("defer_until") else ())
+    return lambda bead: is_calm(bead.fields) and bool(bead.created_at) and not deferred.above(bead)
 
 
 def phases(snapshot: Snapshot, now: datetime) -> Derive:
     """Derive the phases of beads whose phase lasts, by id; for a ready bead followed by a space and its place in the order."""
-    ranking = Ranking(snapshot, now)
+    ranking, is_lasting = Ranking(snapshot, now), lasting(snapshot)
 
     def derive(ids: Sequence[str]) -> dict[str, str]:
-        beads = [bead for bead in snapshot.heads(ids) if is_lasting(bead, snapshot)]
+        beads = [bead for bead in snapshot.heads(ids) if is_lasting(bead)]
         found = {bead.id: ranking.readiness.phase(bead) for bead in beads}
         ranking.weigh(bead_id for bead_id, phase in found.items() if phase == "ready")
         for bead in beads:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from bd.core.times import age_text, instant_of
-from bd.policy.dag import Graph, ancestors, awaited
+from bd.policy.dag import Graph, Lineage, awaited
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -71,12 +71,13 @@ def status_now(bead: Bead, now: datetime) -> str:
 class Readiness:
     """The phases of the beads of one snapshot at one instant: made once for a decision, then asked about many beads."""
 
-    __slots__ = ("_graph", "now", "snapshot")
+    __slots__ = ("_graph", "_handed_down", "now", "snapshot")
 
     def __init__(self, snapshot: Snapshot, now: datetime) -> None:
         self.snapshot = snapshot
         self.now = now
         self._graph = Graph(snapshot)
+        self._handed_down = Lineage(snapshot, self._held_by)
 
     def phase(self, bead: Bead) -> str:
         """Return the phase that a bead is in."""
@@ -123,17 +124,19 @@ class Readiness:
             hold = _waiting(target, self.snapshot)
             if hold:
                 yield hold
-        if not bead.parent:
-            return
-        for parent in ancestors(bead, self.snapshot):
-            if parent.status in ("cancelled", "blocked"):
-                yield Hold(f"parent_{parent.status}", parent.id, parent, parent)
-            elif _is_deferred(parent, self.now):
-                yield Hold("deferred", parent.id, parent, parent)
-            for target in self._graph.inherited(parent):
-                hold = _waiting(target, self.snapshot)
-                if hold:
-                    yield hold._replace(code="parent_waits", parent=parent)
+        if bead.parent:
+            yield from self._handed_down.above(bead)
+
+    def _held_by(self, parent: Bead) -> Iterator[Hold]:
+        """What keeps the beads below a parent from being ready, as far as it is the parent's."""
+        if parent.status in ("cancelled", "blocked"):
+            yield Hold(f"parent_{parent.status}", parent.id, parent, parent)
+        elif _is_deferred(parent, self.now):
+            yield Hold("deferred", parent.id, parent, parent)
+        for target in self._graph.inherited(parent):
+            hold = _waiting(target, self.snapshot)
+            if hold:
+                yield hold._replace(code="parent_waits", parent=parent)
 
     def blockers(self, bead: Bead) -> list[str]:
         """Return the ids that keep a bead from being ready through dependencies, its own or inherited."""

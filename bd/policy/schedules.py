@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 # The fields that a schedule gives its beads.
 BEAD_KEYS = ("title", "type", "priority", "labels", "description", "assignee", "needs", "expected", "parent")
 _FIELDS = 5
+# What a step goes through, by field.
+_RANGES = (("minutes", 0, 59), ("hours", 0, 23), ("days", 1, 31), ("months", 1, 12), ("weekdays", 0, 6))
+_DIGITS = 9
 
 
 def schedules_of(snapshot: Snapshot) -> list[dict[str, Any]]:
@@ -40,8 +43,24 @@ def schedule_of(name: str, snapshot: Snapshot) -> dict[str, Any] | None:
 
 def check(cron: str, tz: str, at: datetime) -> None:
     """Raise BadInput if the cron expression or the time zone is invalid, or it never fires after an instant."""
+    _refuse_wide_steps(cron)
     if next(_ticks(cron, _zone(tz), at), None) is None:
-        raise BadInput(f"{cron!r} never comes", hint='minute hour day month weekday, such as "0 9 * * 1"')
+        raise BadInput(f"the schedule {cron!r} never fires", hint='minute hour day month weekday, such as "0 9 * * 1"')
+
+
+def _refuse_wide_steps(cron: str) -> None:
+    """Raise BadInput for a step that is longer than what it steps through: it comes as if it said something else."""
+    for text, (name, low, high) in zip(cron.split(), _RANGES, strict=False):
+        for part in text.split(","):
+            span, _, step = part.partition("/")
+            first, dash, last = span.partition("-")
+            inside = dash and first.isdigit() and last.isdigit()
+            length = int(last) - int(first) + 1 if inside else high - low + 1
+            if step.isdigit() and len(step) <= _DIGITS and int(step) > length:
+                words = f"{part!r} steps by {step} through {length} {name}: it would fire only at the first of them"
+                raise BadInput(
+                    f"{cron!r} never means what it says: {words}", hint=f"a step of at most {length}, or a list such as 0,30"
+                )
 
 
 def due_tick(schedule: Mapping[str, Any], now: datetime) -> datetime | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from bd.core.costs import amount_of, attempts_of
-from bd.policy.dag import ancestors
+from bd.policy.dag import Lineage
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -62,8 +62,9 @@ def _tokens(entry: dict[str, Any]) -> dict[str, int]:
 def sums(found: Iterator[Paid] | list[Paid], by: str, snapshot: Snapshot) -> list[dict[str, Any]]:
     """Return the sums of a group, the most expensive first: its name, `usd`, `tokens`, and the number of `attempts`."""
     groups: dict[str, dict[str, Any]] = {}
+    roots = Lineage(snapshot, lambda parent: () if parent.parent and snapshot.exists(parent.parent) else (parent.id,))
     for one in found:
-        name = _name(one, by, snapshot)
+        name = _name(one, by, roots)
         group = groups.setdefault(name, {by: name, "usd": 0.0, "tokens": {}, "attempts": 0})
         group["usd"] = round(group["usd"] + one.usd, 6)
         group["attempts"] += one.attempt > 0
@@ -73,12 +74,11 @@ def sums(found: Iterator[Paid] | list[Paid], by: str, snapshot: Snapshot) -> lis
     return sorted(ordered, key=lambda group: str(group[by])) if by == "day" else ordered
 
 
-def _name(one: Paid, by: str, snapshot: Snapshot) -> str:
+def _name(one: Paid, by: str, roots: Lineage[str]) -> str:
     if by == "bead":
         return one.bead.id
     if by == "day":
         return one.at[:10]
     if by == "dag":
-        above = ancestors(one.bead, snapshot)
-        return above[-1].id if above else one.bead.id
+        return next(iter(roots.above(one.bead)), one.bead.id)
     return one.agent if by == "agent" else one.model

@@ -21,7 +21,8 @@ from bd.core.schema import (
     trigger_path,
 )
 from bd.operations.capacity_file import capacity_of
-from bd.policy.dag import Graph, awaited, find_parent_loop
+from bd.policy.circles import circles
+from bd.policy.dag import awaited
 from bd.policy.liveness import is_ahead, last_commit_of
 from bd.policy.triggers import parse_on, triggers_of
 from bd.store.format_version import version_of
@@ -37,6 +38,10 @@ if TYPE_CHECKING:
     from bd.store import CachedSnapshot, Clone
 
 ACTIVE_FILES_ADVISED = 3000
+
+
+# So many missing targets of one bead are named.
+_NAMED = 20
 
 
 class Finding(NamedTuple):
@@ -144,24 +149,21 @@ def _triggers(snapshot: Snapshot) -> Iterator[Finding]:
 
 
 def _graph(snapshot: Snapshot) -> Iterator[Finding]:
-    in_cycle: set[str] = set()
-    graph = Graph(snapshot)
     known = {bead_id_of(path) for path in snapshot.bead_paths(BEADS_DIR)}
     for bead in snapshot.every():
-        for target in awaited(bead):
-            if target not in known:
-                yield Finding("damage", "unknown_dependency", bead.id, f"waits on {target}, which does not exist")
+        missing = [target for target in awaited(bead) if target not in known]
+        for target in missing[:_NAMED]:
+            yield Finding("damage", "unknown_dependency", bead.id, f"waits on {target}, which does not exist")
+        if len(missing) > _NAMED:
+            words = f"waits on {len(missing) - _NAMED} more beads that do not exist"
+            yield Finding("damage", "unknown_dependency", bead.id, words)
         if bead.parent and bead.parent not in known:
             yield Finding("damage", "unknown_parent", bead.id, f"is below {bead.parent}, which does not exist")
         for link in bead.links:
             if link.id not in known:
                 yield Finding("note", "unknown_link", bead.id, f"has a link ({link.type}) to {link.id}, which does not exist")
-        if bead.is_done or bead.id in in_cycle:
-            continue
-        loop = find_parent_loop(bead, snapshot) or graph.find_cycle([bead.id])
-        if loop and not in_cycle & set(loop):
-            in_cycle.update(loop)
-            yield Finding("damage", "cycle", bead.id, f"waits for itself: {' -> '.join(loop)}")
+    for circle in circles(snapshot):
+        yield Finding("damage", "cycle", circle.ids[0], f"waits for itself: {circle.words()}")
 
 
 def _claims(snapshot: Snapshot, now: datetime) -> Iterator[Finding]:

@@ -11,7 +11,7 @@ from bd.core.errors import BadInput
 from bd.core.queries import Lineup, Sought, made_of
 from bd.core.schema import TYPES, status_word
 from bd.core.times import instant_of
-from bd.policy.dag import is_below
+from bd.policy.dag import Lineage
 from bd.policy.liveness import stall_on
 from bd.policy.ranking import Ranking
 from bd.policy.readiness import NOT_WORK, Readiness, status_now
@@ -231,8 +231,7 @@ def _tests(wanted: Wanted, snapshot: Snapshot, now: datetime) -> Iterable[Callab
         word = wanted.waiting.casefold()
         yield lambda bead: (bead.get("waiting_on") or "").casefold() == word
     if wanted.parent:
-        above = wanted.parent
-        yield lambda bead: is_below(bead, above, snapshot)
+        yield below(wanted.parent, snapshot)
     if wanted.no_parent:
         yield lambda bead: not bead.parent
     if wanted.title:
@@ -240,6 +239,12 @@ def _tests(wanted: Wanted, snapshot: Snapshot, now: datetime) -> Iterable[Callab
         yield lambda bead: text in bead.title.casefold()
     for name, limit in wanted.times.items():
         yield _time_test(name, limit)
+
+
+def below(root_id: str, snapshot: Snapshot) -> Callable[[Bead], bool]:
+    """Whether a bead is below another, at any depth: to ask about many."""
+    found = Lineage(snapshot, lambda parent: (True,) if parent.id == root_id else ())
+    return lambda bead: bool(found.above(bead))
 
 
 def _time_test(name: str, limit: datetime) -> Callable[[Bead], bool]:

@@ -112,6 +112,9 @@ class CachedSnapshot(Snapshot):
     def mentioning(self, bead_id: str) -> list[Bead]:
         return [Bead(fields) for fields in self.cache.heads("mentioning", (bead_id,))]
 
+    def children_of(self, bead_id: str) -> list[Bead]:
+        return [Bead(fields) for fields in self.cache.heads("children", (bead_id,))]
+
     def starting(self, text: str) -> list[str]:
         return self.cache.ids_starting(text)
 

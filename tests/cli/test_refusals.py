@@ -170,7 +170,7 @@ CASES = [
     Case("heat hub-bug +hot", 2, "bad_input", "'+hot' is no number"),
     Case("heat hub-bug +0", 2, "bad_input", "can't heat by 0"),
     Case("heat hub-bug +101", 2, "bad_input", "can't heat by 101"),
-    Case("heat hub-bug --by nan", 2, "bad_input", "can't heat by nan"),
+    Case("heat hub-bug --by nan", 2, "bad_input", "'nan' is not a number"),
     Case("heat hub-bug +5 --by 5", 2, "bad_input", "+5 and --by together"),
     Case("heat hub-bug -5", 2, "bad_input", "-5"),
     Case("heat hub-nope", 4, "no_such_bead", "hub-nope"),

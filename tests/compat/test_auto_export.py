@@ -94,7 +94,7 @@ def test_nothing_is_written_unless_asked_for(clone: Callable[[str], Clone]) -> N
 def test_every_write_is_seen_by_a_typed_reader(viewed: Clone, tmp_path: Path) -> None:
     viewed.here("create", "One <&>", "--id", "hub-a", "-l", "b,a", "--due", "2027-01-01", "-e", "30", "--metadata", '{"k": 1}')
     assert [row["id"] for row in exported(viewed.path)] == ["hub-a"]
-    viewed.here("create", "Two", "--id", "hub-b", "--deps", "hub-a", "--parent", "hub-a")
+    viewed.here("create", "Two", "--id", "hub-b", "--deps", "hub-a")
     viewed.here("comment", "hub-b", "said")
     viewed.here("claim", "hub-a", "--agent", "coder")
     viewed.here("import", str(write_jsonl(tmp_path / "t.jsonl", tracker())))

@@ -45,7 +45,8 @@ tasks:
       - {name: announce, title: Announce it}
   - name: party
     title: Party
-    parent: research
+    parent: party-plan
+  - {name: party-plan, title: Plan the party}
 """
 
 
@@ -56,7 +57,7 @@ def plan(tmp_path: Path, text: str, name: str = "plan.yaml") -> list[dict[str, A
 
 
 def test_a_yaml_plan_is_a_root_and_its_tasks(tmp_path: Path) -> None:
-    root, research, write, ship, announce, party = plan(tmp_path, PLAN)
+    root, research, write, ship, announce, planned, party = plan(tmp_path, PLAN)
     assert root == {
         "title": "Build the landing page",
         "type": "epic",
@@ -75,7 +76,7 @@ def test_a_yaml_plan_is_a_root_and_its_tasks(tmp_path: Path) -> None:
     assert (write["title"], write["deps"], write["deadline"]) == ("no", ["research", "hub-7k3q"], "tomorrow")
     assert (write["priority"], write["description"]) == (1, "two\nlines\n")
     assert ship["deps"] == ["write", "discovered-from:research"]
-    assert (announce["parent"], party["parent"], party["deps"]) == ("ship", "research", ["ship"])
+    assert (announce["parent"], party["parent"], party["deps"], planned["name"]) == ("ship", "party-plan", ["ship"], "party-plan")
 
 
 def test_a_plan_becomes_beads_in_one_commit(clone: Callable[[str], Clone], tmp_path: Path) -> None:
@@ -83,7 +84,7 @@ def test_a_plan_becomes_beads_in_one_commit(clone: Callable[[str], Clone], tmp_p
     alice.here("create", "There already", "--id", "hub-7k3q")
     (tmp_path / "plan.yaml").write_text(PLAN, encoding="utf-8")
     ids = alice.here("create", "--file", str(tmp_path / "plan.yaml"), "--json").json["ids"]
-    assert set(ids) == {"root", "research", "write", "ship", "announce", "party"}
+    assert set(ids) == {"root", "research", "write", "ship", "announce", "party-plan", "party"}
     rows = {row["id"]: row for row in alice.here("list", "--all", "--json").json}
     edges = {name: {(e["type"], e["depends_on_id"]) for e in rows[ids[name]].get("dependencies", [])} for name in ids}
     assert edges["write"] == {("blocks", ids["research"]), ("blocks", "hub-7k3q"), ("parent-child", ids["root"])}
@@ -286,5 +287,6 @@ dag:
     - {id: task_2, title: B, depends_on: ["task_01...", "task_09..."], parent_id: "task_01...", status: running}
 """
     root, a, b = plan(tmp_path, text)
-    assert (root["name"], a["parent"], b["parent"]) == ("dag_1", "dag_1", "task_01...")
-    assert (b["deps"], b["metadata"], b["status"]) == (["task_01..."], {"depends_on": ["task_09..."]}, "in_progress")
+    assert (root["name"], a["parent"], b["deps"], b["status"]) == ("dag_1", "dag_1", ["task_01..."], "in_progress")
+    # As a child it would wait for its parent, which closes after its children.
+    assert (b["parent"], b["metadata"]) == ("dag_1", {"parent_id": "task_01...", "depends_on": ["task_09..."]})

@@ -22,6 +22,7 @@ from tests.compat.foreign import column_row, edge, issue
 from tests.memory import make_bead
 
 TEXT = st.text(st.characters(exclude_categories=("Cs",)), max_size=40).filter(lambda text: text.strip() != "")
+LABEL = TEXT.map(lambda text: " ".join(text.replace(",", " ").split())).filter(bool)
 ID = st.sampled_from([f"web-{letter}" for letter in "bcdefg"])
 TIME = st.sampled_from(["2026-02-20T09:00:00Z", "2026-02-20T10:00:00.123456789Z", "2026-02-21T00:00:00.5Z"])
 JSON = st.recursive(
@@ -33,7 +34,7 @@ BEAD = st.fixed_dictionaries(
         "status": st.sampled_from(["open", "in_progress", "closed", "hooked", "in_review", "dead_letter"]),
         "description": TEXT,
         "notes": TEXT,
-        "labels": st.lists(TEXT, min_size=1, max_size=3, unique=True),
+        "labels": st.lists(LABEL, min_size=1, max_size=3, unique=True),
         "assignee": TEXT,
         "created_at": TIME,
         "updated_at": TIME,
@@ -195,12 +196,21 @@ def test_foreign_values_under_our_keys_are_kept_and_written_again() -> None:
         (issue("web-a", comments="none"), "comments"),
         (issue("web-a", dependencies=[edge("web-a", "web-b", created_at="soon")]), "'soon' is not a time"),
         (issue("web-a", labels=[["x"]], description={"a": 1}), "description"),
+        (issue("web-a", labels=["a,b"]), "labels: 'a,b' can't be a label"),
+        (issue("web-a", labels=["a", " "]), "labels: ' ' can't be a label"),
+        (issue("web-a", labels=["one\ntwo"]), "labels: "),
+        (issue("web-a", labels="a,,b"), "labels: '' can't be a label"),
     ],
 )
 def test_rows_that_no_bead_can_hold_are_unread(row: dict[str, Any], words: str) -> None:
     batch = gather("x", [("line 1", row)], [])
     assert batch.beads == []
     assert words in batch.unread[0][1]
+
+
+def test_labels_written_as_one_text_are_several() -> None:
+    [bead] = gather("x", [("line 1", issue("web-a", labels="b, a"))], []).beads
+    assert bead["labels"] == ["a", "b"]
 
 
 def test_of_two_rows_with_one_id_the_newer_is_taken() -> None:

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from bd.store.git import fetch
+from bd.store.heartbeat import side_refs
 from bd.store.heartbeat.agent_records import record_of, refs_of
 from tests.hostile.planting import GOOD, GOOD_PATH, everything_goes_on, harmless, plant
 from tests.truth import git
@@ -15,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
+    from tests.clocks import FakeClock
     from tests.running import Clone
 
 EVIL = "\x1b[2J\u202e\u200b"
@@ -112,3 +115,51 @@ def test_refs_that_are_no_agents_are_left_out() -> None:
         ["refs/bd/agents/bob", "refs/bd/agents/x:refs/heads/main", "refs/bd/agents/../x", "refs/bd/claims/T"], "0" * 40
     )
     assert list(refs_of(refs)) == ["refs/bd/agents/bob", "refs/bd/claims/T"]
+
+
+def flood(hub: Path, folder: str, names: list[str]) -> None:
+    """Refs beside the branch, each naming a record of its own."""
+    tree = git(hub, "mktree", data=b"")
+    for name in names:
+        oid = git(hub, "commit-tree", tree, "-m", json.dumps({"agent": name, "status": "available"}))
+        git(hub, "update-ref", f"refs/bd/{folder}/{name}", oid)
+
+
+def test_a_flood_of_records_hides_no_agent_that_is_known(
+    hub: Path, clone: Callable[[str], Clone], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(side_refs, "MOST_AGENTS", 4)
+    monkeypatch.setattr(side_refs, "FETCHED_AT_ONCE", 2)
+    alice = clone("alice")
+
+    def heard() -> list[str]:
+        alice.here("stalled", "--fetch")
+        return sorted(json.loads((alice.path / ".git" / "bd" / "heard.json").read_text())["agents"])
+
+    flood(hub, "agents", ["zed"])
+    assert heard() == ["zed"]
+    flood(hub, "agents", [f"a{number}" for number in range(9)])
+    assert heard() == ["a0", "a1", "zed"]
+    assert heard() == ["a0", "a1", "a2", "zed"]
+    flood(hub, "agents", ["zed", "a0", "a1"])
+    assert heard() == ["a0", "a1", "a2", "zed"]
+
+
+def test_a_flood_of_requests_is_left_out_for_an_hour(
+    hub: Path, clone: Callable[[str], Clone], monkeypatch: pytest.MonkeyPatch, clock: FakeClock
+) -> None:
+    monkeypatch.setattr(fetch, "_CROWD", 3)
+    alice = clone("alice")
+    flood(hub, "intents", [f"01KB6ZZZZZZZZZZZZZZZZZZZA{number}" for number in range(5)])
+    seen: list[int] = []
+    take = fetch.Fetching._take_beside
+
+    def watched(self: fetch.Fetching) -> None:
+        seen.append(len(fetch.loose_refs(self._repo, fetch._SEEN)))
+        take(self)
+
+    monkeypatch.setattr(fetch.Fetching, "_take_beside", watched)
+    for minutes in (0, 30, 31):
+        clock.move(minutes=minutes)
+        alice.here("sync")
+    assert [number > 3 for number in seen] == [True, False, True]

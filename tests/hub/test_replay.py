@@ -247,13 +247,14 @@ def test_a_beginning_that_was_typed_means_the_bead_it_meant_then(clone: Clones, 
     with offline(alice):
         alice.here("create", "Waits", "--id", "hub-w", "--deps", "hub-ab")
         alice.here("create", "Child", "--id", "hub-c", "--parent", "abc")
-        alice.here("update", "hub-w", "--parent", "hub-ab")
+        alice.here("create", "Moves", "--id", "hub-m")
+        alice.here("update", "hub-m", "--parent", "hub-ab")
         alice.here("comment", "hub-ab", "to the old one")
     bob.here("create", "Another", "--id", "hub-ab")
     bob.here("create", "And another", "--id", "hub-abc")
     assert alice.here("sync", "--json").json["refused"] == []
     assert bead_of(hub, "hub-w").depends_on == ["hub-abcd"]
-    assert bead_of(hub, "hub-w").parent == "hub-abcd"
+    assert bead_of(hub, "hub-m").parent == "hub-abcd"
     assert bead_of(hub, "hub-c").parent == "hub-abcd"
     assert bead_of(hub, "hub-ab").comments == []
 
@@ -400,7 +401,7 @@ def test_what_names_a_bead_that_was_minted_anew_follows(clone: Clones, hub: Path
         alice.here("update", mine, "--priority", "0")
         alice.here("comment", mine, "it is mine")
         alice.here("dep", "add", "hub-old", mine)
-        alice.here("update", "hub-waiting", "--parent", mine)
+        alice.here("update", "hub-linked", "--parent", mine)
     theirs = bob.here("create", "Theirs", "--json").json["id"]
     assert mine == theirs
     assert alice.here("sync", "--json").json["refused"] == []
@@ -409,7 +410,7 @@ def test_what_names_a_bead_that_was_minted_anew_follows(clone: Clones, hub: Path
     assert new != mine
     assert (beads[new].priority, [comment["text"] for comment in beads[new].comments]) == (0, ["it is mine"])
     assert beads[waiting].depends_on == [new]
-    assert beads[waiting].parent == new
+    assert beads["hub-linked"].parent == new
     [below] = [bead for bead in beads.values() if bead.title == "Below it"]
     assert below.parent == new
     assert below.id == child.replace(mine, new, 1)

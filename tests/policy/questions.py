@@ -15,6 +15,7 @@ from bd.core.pools import pools_of
 from bd.core.queries import Lineup, Sought
 from bd.core.settings import merge
 from bd.policy import friction, stealing
+from bd.policy.circles import Step
 from bd.policy.dag_progress import Dags
 from bd.policy.ranking import Ranking
 from bd.policy.readiness import Reason
@@ -70,6 +71,11 @@ def _values(snapshot: Snapshot) -> dict[str, list[Any]]:
         "place": [50.0],
         "critical": [True, False],
         "is_ready": [None, True],
+        "unfinished": [False, True],
+        "step": [Step(bead_id, is_close) for bead_id in ids for is_close in (False, True)],
+        "within": [None],
+        "each": [lambda parent: (parent.id,)],
+        "circles.starts": [[Step(bead_id, True) for bead_id in ids]],
     }
 
 

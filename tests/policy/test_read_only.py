@@ -62,12 +62,12 @@ def test_no_decision_leaves_anything_on_the_snapshot(name: str) -> None:
 def test_what_is_left_would_be_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     """Otherwise the tests above would hold whatever policy does."""
 
-    def remembers(bead: Bead, snapshot: Snapshot) -> list[Bead]:
-        vars(snapshot).setdefault("_memo", {})[bead.id] = True
-        return []
+    def remembers(bead_id: str, root_id: str, snapshot: Snapshot) -> bool:
+        vars(snapshot).setdefault("_memo", {})[bead_id] = True
+        return False
 
     snapshot = a_hub().tip
     before = all_of(snapshot)
-    monkeypatch.setattr(dag, "ancestors", remembers)
+    monkeypatch.setattr(dag, "is_under", remembers)
     answers(snapshot)
     assert all_of(snapshot) != before

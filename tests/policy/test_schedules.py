@@ -55,6 +55,12 @@ def test_next() -> None:
         ("0 0 30 2 *", "UTC", "bad|never"),
         ("@daily", "UTC", "is no cron expression"),
         ("* * * * * *", "UTC", "is no cron expression"),
+        ("*/90 * * * *", "UTC", "steps by 90 through 60 minutes"),
+        ("0 */25 * * *", "UTC", "steps by 25 through 24 hours"),
+        ("0 0 */32 * *", "UTC", "through 31 days"),
+        ("0 0 1 */13 *", "UTC", "through 12 months"),
+        ("0 0 * * */8", "UTC", "through 7 weekdays"),
+        ("0,5-10/7 * * * *", "UTC", "'5-10/7' steps by 7 through 6 minutes"),
         ("0 9 * * 1", "Europe/Nowhere", "no time zone 'Europe/Nowhere'"),
         ("0 9 * * 1", "../../etc/passwd", "no time zone"),
     ],
@@ -62,6 +68,13 @@ def test_next() -> None:
 def test_what_is_no_schedule(cron: str, tz: str, says: str) -> None:
     with pytest.raises(BadInput, match=says):
         check(cron, tz, datetime(2026, 2, 1, tzinfo=UTC))
+
+
+@pytest.mark.parametrize(
+    "cron", ["*/60 */24 */31 */12 */7", "5-10/6 * * * *", "59/15 * * * *", "*/45 * * * *", "0 0 * * MON-FRI/2"]
+)
+def test_a_step_that_goes_once_through_its_field_is_one(cron: str) -> None:
+    check(cron, "UTC", datetime(2026, 2, 1, tzinfo=UTC))
 
 
 @pytest.mark.parametrize("found", [None, "x", {"a": 1}, [1, {"cron": "* * * * *"}, None]])

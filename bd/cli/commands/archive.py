@@ -14,7 +14,12 @@ if TYPE_CHECKING:
 
 SPEC = Command(
     "archive",
-    Option("--older-than", metavar="DURATION", help="Only what ended longer ago than this (30d, or as set: archive_after)."),
+    Option(
+        "--older-than",
+        metavar="DURATION",
+        narrows=True,
+        help="Only what ended longer ago than this (30d, or as set: archive_after).",
+    ),
     Flag("--dry-run", help="Only say what would be moved."),
     Option("--limit", "-n", kind=whole_number(1), default=LIMIT, help=f"At most this many in the commit ({LIMIT})."),
     help="""Move beads that were done long ago out of the way.

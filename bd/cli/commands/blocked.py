@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 from bd.cli.lookup import id_to_filter_by
 from bd.cli.spec import Command, Option
 from bd.compat import bead_json
-from bd.policy.dag import is_below
 from bd.policy.ranking import Ranking
 from bd.policy.readiness import Readiness
+from bd.report.selection import below
 
 if TYPE_CHECKING:
     from typing import Any
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 SPEC = Command(
     "blocked",
-    Option("--parent", help="Only beads below this one."),
+    Option("--parent", narrows=True, help="Only beads below this one."),
     help="List what waits, and on what.",
     examples=["bd blocked --parent hub-7k3q"],
 )
@@ -32,7 +32,7 @@ def run(app: App, parent: str | None) -> None:
     if parent:
         snapshot = app.snapshot()
         above = id_to_filter_by(app, snapshot, parent)
-        waiting = [bead for bead in waiting if is_below(bead, above, snapshot)]
+        waiting = [*filter(below(above, snapshot), waiting)]
     if app.out.is_json:
         app.out.json(blocked_objects(app, waiting))
         return

@@ -27,7 +27,7 @@ SPEC = Command(
     Option("--model", help="The model that was used."),
     Option("--attempt", kind=whole_number(1), metavar="N", help="Of this attempt; the present or last one when left out."),
     Option("--by", kind=one_of(*GROUPS), help="Without a bead: sums by this; agent when left out."),
-    Option("--since", help="Without a bead: only from this time on, such as 2026-02-01 or 7d."),
+    Option("--since", narrows=True, help="Without a bead: only from this time on, such as 2026-02-01 or 7d."),
     help="""Tell what an attempt cost while working, or show what was spent.
 
     With amounts they are added to the attempt. With a bead alone: each of its attempts, and its

@@ -26,7 +26,7 @@ _GROUPS = ("status", "phase", "priority", "type", "assignee", "label")
 
 SPEC = Command(
     "count",
-    list_option("--status", "-s", name="statuses", help="Only these statuses."),
+    list_option("--status", "-s", name="statuses", narrows=True, help="Only these statuses."),
     *FILTERS,
     Flag("--ready", help="Only what is ready (with --agent: what fits it)."),
     Flag("--by-status", name="group", value="status", help="Group by status."),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from bd.cli.output import escaped
 from bd.cli.spec import INTEGER, Argument, Command, Flag, Group, Option, one_of
@@ -10,7 +10,8 @@ from bd.compat import bead_json
 from bd.core import ids
 from bd.core.errors import BadInput
 from bd.operations.dependencies import DepAdd, DepRemove
-from bd.policy.dag import Graph, awaited
+from bd.policy.circles import circles
+from bd.policy.dag import awaited
 from bd.policy.ranking import Ranking
 
 if TYPE_CHECKING:
@@ -67,7 +68,7 @@ LIST_EDGES = Command(
     "list",
     Argument("beads", many=True, required=True),
     Option("--direction", kind=one_of("down", "up"), default="down", help="What it waits for, or (up) what waits for it."),
-    Option("--type", "-t", name="kind", help="Only this kind."),
+    Option("--type", "-t", name="kind", narrows=True, help="Only this kind."),
     help="List what a bead depends on, or what depends on it.",
     examples=["bd dep list hub-b --direction up"],
 )
@@ -130,7 +131,7 @@ TREE = Command(
     Argument("bead"),
     Option("--direction", kind=one_of("down", "up"), default="down", help="What it waits for, or (up) what waits for it."),
     Option("--max-depth", "-d", kind=INTEGER, default=20, help="How deep."),
-    Option("--status", help="Only beads of this status, below the first."),
+    Option("--status", narrows=True, help="Only beads of this status, below the first."),
     Flag("--reverse", hidden=True),
     Option("--format", name="form", kind=one_of("tree", "mermaid"), default="tree", help="mermaid: a diagram's text."),
     help="Draw what a bead waits for, and what that waits for.",
@@ -143,50 +144,77 @@ def tree(app: App, bead: str, direction: str, max_depth: int, status: str | None
     direction = "up" if reverse else direction
     snapshot = app.snapshot()
     root = ids.resolve(bead, snapshot.starting, snapshot.exists)
-    nodes: list[dict[str, Any]] = []
     ranking = Ranking(snapshot, app.now)
-    _walk(ranking, root, None, 0, direction, max_depth, nodes, ())
-    nodes = [node for node in nodes if not status or not node["depth"] or node.get("status") == status]
+    nodes = [
+        node for node in _nodes(ranking, root, direction, max_depth) if not node.depth or not status or node.status == status
+    ]
     if app.out.is_json:
-        app.out.json(nodes)
+        app.out.json([node.shown for node in nodes])
         return
     if form == "mermaid":
         app.out.lines(_mermaid(nodes))
         return
     for node in nodes:
-        found = snapshot.head(node["id"])
-        line = app.out.bead_line(found, ranking.readiness) if found else f"{node['id']} (does not exist)"
-        app.out.line("  " * node["depth"] + line + (" ..." if node["truncated"] else ""))
+        found = snapshot.head(node.id)
+        line = app.out.bead_line(found, ranking.readiness) if found else f"{node.id} (does not exist)"
+        app.out.line("  " * node.depth + line + node.note)
 
 
-def _mermaid(nodes: list[dict[str, Any]]) -> list[str]:
+class _Node(NamedTuple):
+    """A bead in the tree, and the one `above` it; a `note` says why nothing is drawn below it."""
+
+    shown: dict[str, Any]
+    depth: int
+    above: str | None
+    note: str
+
+    @property
+    def id(self) -> str:
+        return str(self.shown["id"])
+
+    @property
+    def status(self) -> str | None:
+        return self.shown.get("status")
+
+
+def _mermaid(nodes: list[_Node]) -> list[str]:
     """Draw a flowchart: each bead once, with an arrow to what it waits for."""
-    titles = {node["id"]: str(node.get("title", "")).replace('"', "'") for node in nodes}
+    titles = {node.id: str(node.shown.get("title", "")).replace('"', "'") for node in nodes}
     boxes = [f'  {bead_id}["{bead_id}: {escaped(title)}"]' for bead_id, title in titles.items()]
-    arrows = [f"  {node['parent_id']} --> {node['id']}" for node in nodes if "parent_id" in node]
+    arrows = [f"  {node.above} --> {node.id}" for node in nodes if node.above]
     return ["flowchart TD", *boxes, *dict.fromkeys(arrows)]
 
 
-def _walk(
-    ranking: Ranking,
-    bead_id: str,
-    above: str | None,
-    depth: int,
-    direction: str,
-    limit: int,
-    nodes: list[dict[str, Any]],
-    path: tuple[str, ...],
-) -> None:
+def _nodes(ranking: Ranking, root: str, direction: str, limit: int) -> list[_Node]:
+    """The tree, depth first. What stands below a bead is drawn once, however many wait for it, so that it has a line for each edge."""
     snapshot = ranking.snapshot
-    bead = snapshot.bead(bead_id)
-    shown = bead_json.issue(bead, ranking) if bead else {"id": bead_id}
-    cut = depth >= limit or bead_id in path
-    nodes.append({**shown, "depth": depth, "truncated": cut, **({"parent_id": above} if above else {})})
-    if cut or bead is None:
-        return
-    following = awaited(bead) if direction == "down" else [other.id for other in snapshot.dependents_of(bead_id)]
-    for target in following:
-        _walk(ranking, target, bead_id, depth + 1, direction, limit, nodes, (*path, bead_id))
+    places: list[tuple[str, int, str | None, str]] = []
+    beads: dict[str, Bead | None] = {}
+    drawn: dict[str, bool] = {}  # each with whether anything stands below it
+    rest: list[tuple[str, str | None, int]] = [(root, None, 0)]
+    while rest:
+        bead_id, above, depth = rest.pop()
+        following: list[str] = []
+        if bead_id not in drawn:
+            beads[bead_id] = bead = snapshot.bead(bead_id)
+            if bead is not None:
+                following = awaited(bead) if direction == "down" else [other.id for other in snapshot.dependents_of(bead_id)]
+        note = " (above)" if drawn.get(bead_id) else " ..." if following and depth >= limit else ""
+        places.append((bead_id, depth, above, note))
+        if not note:
+            drawn.setdefault(bead_id, bool(following))
+            rest += [(target, bead_id, depth + 1) for target in reversed(following)]
+    ranking.weigh(bead_id for bead_id, bead in beads.items() if bead is not None)
+    entries = {bead_id: bead_json.issue(bead, ranking) if bead else {"id": bead_id} for bead_id, bead in beads.items()}
+    return [
+        _Node(
+            {**entries[bead_id], "depth": depth, "truncated": bool(note), **({"parent_id": above} if above else {})},
+            depth,
+            above,
+            note,
+        )
+        for bead_id, depth, above, note in places
+    ]
 
 
 CYCLES = Command(
@@ -198,22 +226,12 @@ CYCLES = Command(
 
 def cycles(app: App) -> None:
     """Find beads that wait for each other."""
-    snapshot = app.snapshot()
-    graph = Graph(snapshot)
-    found: list[list[str]] = []
-    seen: set[str] = set()
-    for bead in snapshot.live():
-        if bead.id in seen:
-            continue
-        cycle = graph.find_cycle([bead.id])
-        if cycle and not set(cycle) & seen:
-            found.append(cycle)
-            seen.update(cycle)
+    found = circles(app.snapshot())
     if app.out.is_json:
-        app.out.json(found)
+        app.out.json([circle.ids for circle in found])
         return
-    for cycle in found:
-        app.out.line(" -> ".join(cycle))
+    for circle in found:
+        app.out.line(circle.words())
     if not found:
         app.out.line("No circles.")
 

@@ -18,7 +18,12 @@ if TYPE_CHECKING:
 SPEC = Command(
     "list",
     list_option(
-        "--status", "-s", "--state", name="statuses", help="Stored or derived: open, in_progress, ready, stalled, all ..."
+        "--status",
+        "-s",
+        "--state",
+        name="statuses",
+        narrows=True,
+        help="Stored or derived: open, in_progress, ready, stalled, all ...",
     ),
     Flag("--all", name="everything", help="Done beads too, where no --status is given."),
     *FILTERS,

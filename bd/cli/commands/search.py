@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 SPEC = Command(
     "search",
     Argument("words", many=True),
-    Option("--query", hidden=True),
-    list_option("--status", "-s", name="statuses", help="Also done beads: all, closed ..."),
+    Option("--query", narrows=True, hidden=True),
+    list_option("--status", "-s", name="statuses", narrows=True, help="Also done beads: all, closed ..."),
     *FILTERS,
     Option("--limit", "-n", kind=whole_number(0), help="At most this many; 0 is no limit."),
     Option("--sort", default="priority", help="priority, created, updated, title ..."),
@@ -35,7 +35,7 @@ SPEC = Command(
 
 def run(app: App, words: tuple[str, ...], query: str | None, limit: int | None, sort: str, **flags: Any) -> None:
     """Find beads by words in their texts."""
-    wanted_words = [word.casefold() for word in (*words, *(query or "").split())]
+    wanted_words = [word.casefold() for word in (*words, *(query or "").split()) if word.strip()]
     if not wanted_words:
         raise BadInput("nothing to search for", hint="bd search WORD ...")
     snapshot = app.snapshot()

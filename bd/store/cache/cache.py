@@ -277,8 +277,8 @@ class Cache:
         return head_of(rows[0][0]) if rows else None
 
     def heads(self, which: str = "every", arguments: Sequence[str | bytes] = ()) -> Iterator[dict[str, Any]]:
-        """Yield the heads of `every`, the `live`, `claimed` or `ended` beads, or those `saying` a text (claimed) or `mentioning`
-        an id.
+        """Yield the heads of `every`, the `live`, `claimed` or `ended` beads, or those `saying` a text (claimed), `mentioning`
+        an id, or its `children`.
         """
         where = {
             "every": "heads",
@@ -287,6 +287,7 @@ class Cache:
             # a packed text is in the bytes unchanged
             "saying": "beads JOIN heads USING (n) WHERE claimed = 1 AND instr(head, ?) > 0",
             "ended": f"beads JOIN heads USING (n) WHERE live = 0 AND path NOT LIKE '{ARCHIVE_DIR}%' AND id NOT IN {_DOUBLED}",
+            "children": "beads JOIN heads USING (n) WHERE parent = ? AND parent != '' ORDER BY path",
             "mentioning": "edges JOIN beads USING (n) JOIN heads USING (n) WHERE target = ? ORDER BY path",
         }[which]
         for (blob,) in self.ask(f"SELECT head FROM {where}", arguments, packed=(0,)):

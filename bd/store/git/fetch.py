@@ -29,6 +29,8 @@ _INTENTS = "refs/bd/intents/"
 # Exists once the server is known to accept side refs (side_refs.py).
 _PROBED = "refs/bd/probed"
 _SEEN = "refs/bd/seen/"
+# More requests than ever wait beside a hub that works; for how long they are left out then, and where that is noted.
+_CROWD, _CROWDED_S, _CROWDED = 2_000, 3600, "crowded"
 # Git's message if the tip does not descend from the one before.
 _REJECTED = "non-fast-forward"
 # Git's message if a listed ref was deleted before its objects were requested.
@@ -70,7 +72,7 @@ class Fetching:
 
     def _beside(self) -> list[str]:
         """Return the refspecs for requests and the probe mark, after removing what an earlier fetch left."""
-        if self._is_alone:
+        if self._is_alone or self._is_crowded():
             return []
         if self._repo.has_reftable():
             self._repo.update_refs([(name, None, None) for name in self._repo.refs(_SEEN)])
@@ -79,6 +81,21 @@ class Fetching:
         # A new name for each fetch: refs that somebody packs meanwhile must not count as fetched.
         target = f"{_SEEN}{os.getpid()}-{os.urandom(4).hex()}/"
         return [every_ref(_INTENTS, f"{target}intents/"), every_ref(_PROBED, f"{target}probed")]
+
+    def _is_crowded(self) -> bool:
+        """Whether a look of the last hour met more requests than one can bring along: then the branch alone is fetched."""
+        with suppress(OSError, ValueError), open(os.path.join(self._folder, _CROWDED), encoding="utf-8") as file:
+            return 0 <= self._runtime.now().timestamp() - float(file.read()) < _CROWDED_S
+        return False
+
+    def _has_met_crowd(self) -> bool:
+        """Note a crowd for an hour: anybody who may push can make any number of requests, and each is a file in every look."""
+        left = sum(len(names) for _, _, names in os.walk(os.path.join(self._repo.common_dir, _SEEN)))
+        if max(left, len(self._requests)) <= _CROWD:
+            return False
+        with suppress(OSError), open(os.path.join(self._folder, _CROWDED), "w", encoding="utf-8") as file:
+            file.write(f"{self._runtime.now().timestamp():.0f}\n")
+        return True
 
     def _take_beside(self) -> None:
         """Read the fetched side refs: the requests by uid, and whether the server is known to accept such refs."""
@@ -159,13 +176,17 @@ class Fetching:
         try:
             code, out, err = self._repo.finish(process, ("fetch",))
         except GitTimeout as error:
-            raise silent(self._remote, error) from None
-        if code < 0:  # ended by a signal, for example on a full disk: its locks remain, and so does the mark
+            if self._is_alone or not self._has_met_crowd():
+                raise silent(self._remote, error) from None
+            self._is_alone = True
+            return self._fetch_once()
+        if code < 0:  # ended by a signal, as on a full disk: its locks are still there, and the mark stays to say so
             self._was_killed = True
         else:
             with suppress(FileNotFoundError):
                 os.unlink(os.path.join(self._folder, _FETCHING))
         self._take_beside()
+        self._has_met_crowd()
         return "" if code == 0 else err + out.decode("utf-8", "replace") or "fetch failed"
 
     def _deepen(self, base: str | None) -> str:

@@ -39,6 +39,10 @@ _BEATS = "beats/"
 # When a server that refuses side refs is probed again: a week later, or sooner if it had accepted them before.
 _ASK_AGAIN_S, _ASK_SOON_S = 7 * 86400, 3600
 _RECORD_LIMIT = 1_000_000
+# A clone listens to this many agents' records; of further agents it reads what the hub branch says.
+MOST_AGENTS = 1_000
+# And fetches this many records in a look; the next one brings others.
+FETCHED_AT_ONCE = 200
 _PROBE_SHAPE = {"works": bool, "at_s": MAYBE_NUMBER, "why": MAYBE_TEXT}
 _HEARD_SHAPE = {"oid": str, "record": dict}
 
@@ -150,14 +154,19 @@ class SideRefs:
         """Return the agents' records behind a listing of `AGENTS`; keep them in this clone with the time `at` of the listing."""
         known = self._noted(_HEARD).get("agents")
         known = {name: kept for name, kept in known.items() if fits(kept, _HEARD_SHAPE)} if isinstance(known, dict) else {}
-        names = {ref.removeprefix(AGENTS): oid for ref, oid in refs.items() if ref.startswith(AGENTS)}
-        missing = [AGENTS + name for name, oid in names.items() if known.get(name, {}).get("oid") != oid]
-        if missing:
-            self._remote.fetch_objects(missing)
+        there = {ref.removeprefix(AGENTS): oid for ref, oid in refs.items() if ref.startswith(AGENTS)}
+        # Anybody who may push can make any number of them. Those that are known go first, so that a flood hides no one.
+        names = {name: there[name] for name in sorted(there, key=lambda name: (name not in known, name))[:MOST_AGENTS]}
+        missing = {oid: AGENTS + name for name, oid in names.items() if known.get(name, {}).get("oid") != oid}
+        fetched = dict([*missing.items()][:FETCHED_AT_ONCE])
+        if fetched:
+            self._remote.fetch_objects([*fetched.values()])
         heard: dict[str, Any] = {}
         for name, oid in names.items():
-            kept = known.get(name, {})
-            record = kept.get("record") if kept.get("oid") == oid else self._record(oid)
+            if oid not in fetched:
+                heard.update({name: known[name]} if name in known else {})
+                continue
+            record = self._record(oid)
             if record is not None:
                 heard[name] = {"oid": oid, "record": record}
         self._note(_HEARD, {"at": at, "agents": heard})
