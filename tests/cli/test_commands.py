@@ -308,6 +308,11 @@ CASES: dict[str, list[Case]] = {
     "undrain": [Case("undrain codemonkey", "object", "✓ codemonkey is available", ("drain codemonkey",))],
     "offline": [Case("offline codemonkey", "object", "✓ codemonkey is offline")],
     "online": [Case("online codemonkey", "object", "✓ codemonkey is available", ("offline codemonkey",))],
+    "upgrade": [
+        Case("upgrade", "object", "✓ The hub requires bd"),
+        Case("upgrade --dry-run", "object", "It would require bd"),
+        Case("upgrade", "object", "already.", ("upgrade",)),
+    ],
     "doctor": [Case("doctor --offline", "object", "9 beads read")],
     "attention": [
         Case("attention", "object", "Nothing needs a person."),

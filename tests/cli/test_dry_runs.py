@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 RUNS = {
+    "upgrade": ("upgrade",),
     "archive": ("archive", "--older-than", "1d"),
     "create": ("create", "--file", "plan.yaml"),
     "delete": ("delete", "hub-a", "--force"),

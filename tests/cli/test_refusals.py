@@ -132,6 +132,7 @@ CASES = [
     Case("attention --no-such", 2, "bad_input", "--no-such"),
     Case("attention --at 1999-01-01", 4, "not_found", "no commit as old"),
     Case("archive --older-than soon", 2, "bad_input", "soon"),
+    Case("upgrade 0.10", 2, "bad_input", "0.10"),
     Case("archive --limit 0", 2, "bad_input", "--limit"),
     Case("agent", 2, "bad_input", ""),
     Case("agent add", 2, "bad_input", "Missing argument"),
