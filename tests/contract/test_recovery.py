@@ -14,7 +14,7 @@ from bd.operations.claims import Claim
 from bd.operations.create import Create
 from bd.operations.init import Init
 from bd.store.contract import SideRef
-from bd.store.group_commit import requests
+from bd.store.group_commit import local, requests
 from bd.store.group_commit.member import Member
 from bd.store.memory.place import MemoryPlace
 from bd.store.memory.server import MemoryServer
@@ -172,6 +172,53 @@ def test_an_heir_takes_over_one_claim(scene: Scene) -> None:
     found = scene.look(heir, known=Findings(heirs=frozenset({heir.uid})))
     assert scene.entries == ["01A"]
     assert found.findings.inherited == frozenset()
+
+
+def test_an_operation_that_the_dead_have_carried_out_takes_over_no_claim(scene: Scene) -> None:
+    """Its author is told of its own result, and the claim of the dead process waits for another one."""
+    won = scene.clone.publish(scene.claim())
+    assert won.change is not None
+    assert won.entry is not None
+    won.entry.remove()
+    [(token, _)] = won.change.tokens
+    neighbour = Member(scene.claim())
+    batch = {"01A": {"subject": "claimed"}, neighbour.uid: {"subject": "claimed"}}
+    more = {"tokens": [token], "agent": "coder", "ids": [scene.bead]}
+    scene.left("01A", state="pushing", base="e" * 40, commits=[won.commit], batch=batch, **more)
+    found = scene.look(neighbour)
+    assert neighbour.uid in found.findings.heard
+    assert (found.findings.inherited, scene.entries) == (frozenset(), ["01A"])
+    assert scene.place.shared.records["01A"].data()["state"] == "won"
+
+
+def test_a_claim_is_handed_out_until_somebody_has_heard_of_it(scene: Scene) -> None:
+    """Whoever takes it over may die as well, at any moment."""
+    won = scene.clone.publish(scene.claim())
+    assert won.change is not None
+    assert won.entry is not None
+    won.entry.close()
+    for _ in range(3):
+        process = app.open_clone(scene.place, scene.runtime)
+        again = process.publish(scene.operation(Claim, agent="coder", next=True))
+        assert again.change is not None
+        assert again.change.tokens == won.change.tokens
+        process.local.die()  # type: ignore[attr-defined]
+        assert len(scene.entries) == 1
+    scene.clone.publish(scene.operation(Claim, agent="coder", next=True)).acknowledge()
+    assert scene.entries == []
+
+
+def test_an_author_who_gets_the_operation_back_is_not_told_that_nobody_knows(scene: Scene) -> None:
+    """Its holder was busy when the author first gave up, died, and the next one put the operation back."""
+    entry = scene.clone.journal.begin("01A", verb="comment")
+    entry.write(state="waiting", form={}, kin="same")
+    holder = app.open_clone(scene.place, scene.runtime)
+    assert holder.journal.take(lambda _: True, 1)
+    assert not local.withdraw(scene.clone.journal, entry)
+    assert entry.data["state"] == "unknown"
+    holder.journal.put_back()
+    assert local.withdraw(scene.clone.journal, entry)
+    assert entry.data["state"] == "waiting"
 
 
 def test_the_operation_that_is_carried_out_now_is_nobodys_left_over(scene: Scene) -> None:

@@ -236,7 +236,7 @@ class Agent:
             self._held = [one for one in self._held if one != held]
 
     def _free_stalled(self) -> Process:
-        found = yield from self._tried(look)
+        found = yield from self._tried(lambda hub: look(hub, f"agent:{self._name}"))
         if found is not None and found.abandoned:
             stalls = [stall._asdict() for stall in found.abandoned]
             yield from self._call("reassign", Reassign(**self._asked(stalls=stalls)))

@@ -456,6 +456,21 @@ def test_a_hub_that_refuses_whatever_it_is_asked(status: int, clone: Clones, hub
     assert alice.here("sync", "--kept", "--json").json == []
 
 
+def test_what_a_hub_refuses_to_everybody_is_published_once_that_is_repaired(clone: Clones, hub: Path) -> None:
+    """Reading works, and no push does: the right is missing, not the write at fault."""
+    alice = clone("alice")
+    seed(alice, "hub-a")
+    script = hook(hub, "pre-receive", 'echo "remote: Permission to team/hub.git denied to alice." >&2; exit 1')
+    for words in ("create Words", "comment hub-a words"):
+        told = alice.here(*words.split(), "--json", code=5)
+        assert (told.json["scope"], told.json["written"], "kept" in told.json) == ("hub", "local", False), words
+    assert alice.here("claim", "--next", "--agent", "coder", "--json", code=5).json["scope"] == "hub"
+    script.unlink()
+    assert alice.here("sync", "--json").json["replayed"] == 2
+    assert alice.here("sync", "--kept", "--json").json == []
+    assert sorted(bead["title"] for bead in alice.here("list", "--json").json)[-1] == "Words"
+
+
 @pytest.mark.parametrize("status", [429, 503])
 def test_a_busy_server_says_when_to_come_back(status: int, clone: Clones, refusing: Callable[[int], str]) -> None:
     alice = clone("alice")

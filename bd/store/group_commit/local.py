@@ -54,6 +54,5 @@ def take(journal: Journal, kind: str, number: int) -> list[tuple[str, dict[str, 
 def withdraw(journal: Journal, entry: JournalEntry) -> bool:
     """Withdraw a waiting entry. False if a holder has taken it already: then the result is unknown."""
     is_back = journal.withdraw(entry)
-    if not is_back:
-        entry.data["state"] = "unknown"
+    entry.data["state"] = "waiting" if is_back else "unknown"  # a dead holder's successor may have put it back meanwhile
     return is_back

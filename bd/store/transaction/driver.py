@@ -184,8 +184,15 @@ class Transaction:
 
     def _recover(self, effect: effects.Recover) -> Event:
         snapshot = self._snapshot(effect.tip)
-        found = recovery.settle(self._replica, effect.tip, snapshot, effect.members, effect.known, self.lapsed.append)
+        found = recovery.settle(self._replica, effect.tip, snapshot, effect.members, effect.known, self.lapsed.append, self._inherit)
         return found if found.is_unsure else found._replace(members=_told(found.members, found.findings, snapshot))
+
+    def _inherit(self, member: Member, won: Mapping[str, Any]) -> bool:
+        """Note in the caller's journal entry that it takes over a claim; nobody else's entry can be written here."""
+        if self._work.own is None or member.uid != self._work.own.uid:
+            return False
+        self._entry.write(state="won", tokens=won.get("tokens") or [])
+        return True
 
     def _read_answers(self, effect: effects.ReadAnswers) -> Event:
         found = verdict_trailers.since(self._repo, [member.asked_on for member in effect.members], effect.tip)

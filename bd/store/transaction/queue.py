@@ -199,7 +199,9 @@ def _leave(entry: JournalEntry, error: BaseException, *, in_doubt: bool, pushed:
     if entry.data["state"] == "begun" and pushed and in_doubt:
         _keep(entry, **pushed)
         return
-    if entry.data["state"] in ("pushing", "asked") and in_doubt:
+    if entry.data["state"] == "won":  # a claim that was taken over, and that nobody was told of
+        entry.close()
+    elif entry.data["state"] in ("pushing", "asked") and in_doubt:
         _keep(entry)
     elif isinstance(error, Exception) or entry.data["state"] == "begun":
         entry.remove()

@@ -75,11 +75,13 @@ def settle(
     members: Sequence[Member],
     known: Findings,
     tell: Callable[[str], None],
+    may_inherit: Callable[[Member, Mapping[str, Any]], bool] = lambda _, __: True,
 ) -> Recovered:
     """Find out, at this tip, how everything ended that dead processes of this clone had begun.
 
-    One of `members` may take over what such a process had won. `tell` gets notes about operations that never reached the hub.
-    Raises TryAgain if this bd can't read an entry of the journal.
+    One of `members` may take over the claim that such a process had won, if `may_inherit` says so: it then has the claim, by its
+    journal entry, in the journal under its own name. `tell` gets notes about operations that never reached the hub. Raises
+    TryAgain if this bd can't read an entry of the journal.
     """
     _refuse_unreadable(replica)
     look = _Look(replica, tip, members, known, tell)
@@ -89,6 +91,10 @@ def settle(
         for entry in replica.journal.of_the_dead():
             if entry.uid not in own:  # else its author died meanwhile, and this write carries it out
                 look.settle(entry, current)
+        # Only now: a member may turn out to be carried out already, and then takes nothing over.
+        for entry in replica.journal.of_the_dead():
+            if entry.uid not in own and entry.data["state"] == "won":
+                look.bequeath(entry, may_inherit)
         if not known.looks:  # later, whatever is marked as taken was taken by this write
             replica.journal.put_back()
     return look.result()
@@ -150,7 +156,7 @@ class _Look:
                 self._landed += commits[-1:]
                 self._pass_on(data, commits)
             self._give_up(entry, is_settled=True)
-            if not held or self._is_inherited(data):
+            if not held:
                 entry.remove()
             elif data["state"] != "won":
                 entry.write(state="won")
@@ -212,16 +218,22 @@ class _Look:
             self._heard[uid] = verdict_trailers.Verdict(commits[-1] if commits else "", told)
             self._replica.journal.answer_for_the_dead(uid, {"commit": commits[-1] if commits else "", "answer": told})
 
-    def _is_inherited(self, data: Mapping[str, Any]) -> bool:
-        """Return whether an operation takes over a claim that a dead process of its agent had won, as a new operation."""
+    def bequeath(self, entry: JournalEntry, may_inherit: Callable[[Member, Mapping[str, Any]], bool]) -> None:
+        """Hand a claim that a dead process had won to an operation of the same agent, which becomes another operation."""
+        tokens = entry.data.get("tokens") or []
+        if self._inherited.intersection(tokens):  # the entry of an heir that died as well
+            entry.remove()
+            return
         for place, member in enumerate(self._members):
-            heir = None if member.uid in self._heirs else member.operation.inheriting(data)
-            if heir is not None:
+            if member.is_settled or member.uid in self._heirs or member.uid in self._heard:
+                continue
+            heir = member.operation.inheriting(entry.data)
+            if heir is not None and may_inherit(member, entry.data):
                 self._members[place] = member._replace(operation=heir)
                 self._heirs.add(member.uid)
-                self._inherited.update(data.get("tokens") or [])
-                return True
-        return False
+                self._inherited.update(tokens)
+                entry.remove()
+                return
 
 
 def _pushed(data: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
