@@ -12,10 +12,10 @@ Work is kept as beads in a shared git hub. Do not keep to-do lists of your own.
 
 Loop:
   bd ready --json{mine}
-  bd claim --next --json               take one; nobody else has it then
-  bd show ID --json                    what it asks for
+  bd claim --next --json               take the best one; it is then yours alone
+  bd show ID --json                    what is to be done
   bd progress ID "half way"            while you work
-  bd close ID --reason "what came of it" --next
+  bd close ID --reason "the result" --next
 Otherwise:
   bd fail ID --reason crash --error "what happened"      it is tried again
   bd release ID --reason "why"                           give it back
@@ -23,8 +23,8 @@ Otherwise:
   bd create "TITLE" -t bug --deps discovered-from:ID     what you found on the way
 
 Rules:
-- Only work on what you have claimed. A claim is refused? Take another bead.
-- Exit codes: 0 done; 2 mend the call; 3 no work now; 4 no such bead; 5 refused, take other work; 6 try again.
+- Only work on what you have claimed. If a claim is refused, take another bead.
+- Exit codes: 0 done; 2 fix the call; 3 no work now; 4 no such bead; 5 refused, take other work; 6 try again.
 - Every write is published at once; there is nothing to push or sync at the end.
 - stdout is the result, with --json one JSON document; notes are on stderr.
 - bd CMD --help has an example; bd help --json lists every command and flag.
@@ -32,9 +32,9 @@ Rules:
 _SECTION = """\
 ## Work: bd
 
-This repository's work is kept as beads, with `bd`. Run `bd prime` at the start of a session: it says who you
-are, what to do and the rules. In short: `bd ready --json`, `bd claim --next --json`, work,
-`bd close ID --reason "what came of it"`. Note what you find on the way with
+This repository's work is kept as beads, with `bd`. Run `bd prime` at the start of a session: it tells you who you
+are, what to do, and the rules. In short: `bd ready --json`, `bd claim --next --json`, work,
+`bd close ID --reason "the result"`. Record what you find on the way with
 `bd create "TITLE" --deps discovered-from:ID`. Do not keep to-do lists in files.
 """
 LIMIT = 2000
@@ -42,7 +42,7 @@ LIMIT = 2000
 
 def prime(who: str, held: Sequence[str], ready: int, agent: str | None = None) -> str:
     """Compose the page that an agent starts with: its identity, what it holds, the loop and the rules."""
-    holds = f"You hold {', '.join(held[:5])}{' and more' if len(held) > 5 else ''}: go on with that first." if held else ""
+    holds = f"You hold {', '.join(held[:5])}{' and more' if len(held) > 5 else ''}: finish that first." if held else ""
     lines = [f"You are {who}. {ready} {'bead is' if ready == 1 else 'beads are'} ready for you."] + ([holds] if holds else [])
     mine = f" --agent {agent}" if agent else ""
     ready_line = f"{mine}{' ' * max(1, 22 - len(mine))}{'what you may take' if agent else 'what is ready'}, best first"

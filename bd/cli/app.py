@@ -41,7 +41,7 @@ _NOT_TYPED = frozenset({"import", "board", "validate"})
 LONG = timedelta(hours=1)
 NAMED = 3
 # What `--at` can't show: records in side refs are not kept.
-SIGNS = "signs of life beside the branch"
+SIGNS = "heartbeats in side refs"
 
 # Mistyped keys that a read names; the doctor names all.
 _SHOWN_KEYS = 5
@@ -218,7 +218,7 @@ class App:
         except (RemoteUnreachable, ServerRefused) as error:
             if required:
                 raise
-            self.out.note(f"warning: {error.message}; answering from what this clone has")
+            self.out.note(f"warning: {error.message}; using this clone's last known state")
 
     def unknown_settings(self) -> list[UnknownKey]:
         """Return the keys of the clone's and the user's own settings that nothing reads."""
@@ -241,7 +241,7 @@ class App:
         """Name the files that can't be read; with --strict, also set the exit code."""
         damages = snapshot.damages
         for damage in damages[:10]:
-            self.out.note(f"warning: {damage.path} {damage.reason} (left alone; see bd doctor)")
+            self.out.note(f"warning: {damage.path} {damage.reason} (ignored; see bd doctor)")
         if damages and self.flags.strict:
             self.out.exit_code = 7
         self.warn_of_keys([*snapshot.cache.unknown_keys(reported=True), *self.unknown_settings()])
@@ -271,14 +271,14 @@ class App:
             return fleet_state.look(self.hub, self.identity.by, fetch=fetch)
         view, away = fleet_state.look_if_possible(self.hub, self.identity.by, fetch=fetch)
         if away:
-            self.out.note(f"warning: {away}; answering from what this clone has")
+            self.out.note(f"warning: {away}; using this clone's last known state")
         return view
 
     def leave_out(self, *what: str) -> None:
         """With `--at`, say what the answer lacks because it exists only now."""
         if self.flags.at:
             self.out.left_out = what
-            self.out.note(f"as of then, without what only this moment has: {', '.join(what)}")
+            self.out.note(f"as of that time, without data that exists only now: {', '.join(what)}")
 
     def settings(self) -> Settings:
         return self.hub.settings(self.snapshot())
@@ -337,7 +337,7 @@ class App:
     def refuse_past(self) -> None:
         """Refuse to change anything with `--at`. Raises BadInput."""
         if self.flags.at:
-            raise BadInput("--at looks at the past, where nothing can be written", hint="leave --at out")
+            raise BadInput("--at reads the past, which can't be changed", hint="leave --at out")
 
     def publish(self, operation: Operation) -> Outcome:
         """Carry out an operation, and print its notes. The result is acknowledged when the command ends well."""
@@ -447,8 +447,8 @@ class App:
         if not self._has_written and not is_deed(self.words) and not self.out.exit_code:
             raise lost
         won = [bead_id for one in self._pending if one.change for _, bead_id in one.change.tokens]
-        again = f"; `bd claim --next` of the same agent in this clone tells of {', '.join(won)} again" if won else ""
-        done = "" if self.out.exit_code else "; what was asked is done"
+        again = f"; `bd claim --next` by the same agent in this clone reports {', '.join(won)} again" if won else ""
+        done = "" if self.out.exit_code else "; the command itself succeeded"
         self.out.note(f"warning: could not write the output ({lost.strerror or lost}){done}{again}")
 
     def _tell_renamed(self) -> None:
@@ -472,7 +472,7 @@ class App:
         for damage in (self._snapshot or self._hub.snapshot()).damages:
             name = os.path.basename(damage.path).removesuffix(".yaml")
             if damage.path.startswith(BEADS_DIR) and typed in (name, suffix_of(name)):
-                hint = "mend it by hand, bd leaves it alone; `bd doctor` lists every damaged file"
+                hint = "bd does not touch it: fix it by hand; `bd doctor` lists all damaged files"
                 return Damaged(f"{damage.path} {damage.reason}", hint=hint, id=name)
         return error
 

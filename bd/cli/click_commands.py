@@ -33,11 +33,12 @@ TITLES = {
     "agents": "For agents",
     "people": "For people",
     "overseers": "For overseers",
-    "set-up": "To set up and look after a hub",
-    "clients": "For clients of the Go tool",
+    "set-up": "Set up and maintain a hub",
+    "clients": "Compatibility with the Go tool",
 }
 _EPILOG = (
-    "--json, --agent NAME, --fetch, --quiet, -C DIR work everywhere, --at TIME with reads. `bd COMMAND --help` has an example."
+    "--json, --agent NAME, --fetch, --quiet, -C DIR work with every command, --at TIME with commands that read. "
+    "`bd COMMAND --help` has an example."
 )
 
 
@@ -208,7 +209,7 @@ class LazyGroup(click.Group):
     def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[str | None, click.Command | None, list[str]]:
         if args and self.get_command(ctx, args[0]) is None and not args[0].startswith("-"):
             _refuse_foreign(args[0])
-            raise BadInput(f"no command {args[0]!r}", hint=_nearest(args[0]))
+            raise BadInput(f"there is no command {args[0]!r}", hint=_nearest(args[0]))
         name, command, words = super().resolve_command(ctx, args)
         if isinstance(command, click.Group) and words:
             _refuse_foreign(f"{name} {words[0]}")
@@ -233,7 +234,7 @@ class LazyGroup(click.Group):
 def _refuse_foreign(name: str) -> None:
     """Refuse a command of the Go tool that does not exist here, naming what does the same. Raises BadInput."""
     if name in REFUSED_COMMANDS:
-        raise BadInput(f"no command {name!r} here", hint=REFUSED_COMMANDS[name])
+        raise BadInput(f"there is no command {name!r}", hint=REFUSED_COMMANDS[name])
 
 
 def _is_foreign(name: str, words: list[str]) -> bool:
@@ -245,8 +246,8 @@ def _is_foreign(name: str, words: list[str]) -> bool:
 def _refuse_present(name: str) -> None:
     """Refuse commands for which `--at` has no meaning. Raises BadInput."""
     if name not in PAST:
-        words = f"--at looks at the past, and `bd {name}` is about now or changes things"
-        raise BadInput(words, hint=f"leave --at out; these look at the past: {', '.join(sorted(PAST))}")
+        words = f"--at reads the past, but `bd {name}` concerns the present or changes something"
+        raise BadInput(words, hint=f"omit --at; it works with: {', '.join(sorted(PAST))}")
 
 
 def _with_beside(name: str) -> str:
@@ -277,7 +278,7 @@ def _foreign(kind: type[click.Option], flag: str, **extra: Any) -> click.Option:
 def _refusal(flag: str, instead: str) -> Callable[[click.Context, click.Parameter, Any], None]:
     def refuse(ctx: click.Context, param: click.Parameter, value: Any) -> None:
         if value:
-            raise BadInput(f"{flag} can't be answered here", hint=instead)
+            raise BadInput(f"{flag} is not supported", hint=instead)
 
     return refuse
 
@@ -360,7 +361,7 @@ def run(app: App, words: Sequence[str]) -> int:
             shown = [name for name in error.possibilities or () if name not in hidden]
             error = click.NoSuchOption(error.option_name, possibilities=shown, ctx=error.ctx)
         if isinstance(error, click.UsageError) and error.ctx is not None:
-            hint = f"`{error.ctx.command_path} --help` shows what it takes"
+            hint = f"`{error.ctx.command_path} --help` shows its arguments"
             if isinstance(error.ctx.command, click.Group) and not isinstance(error, click.NoSuchOption):
                 hint = f"one of {', '.join(error.ctx.command.list_commands(error.ctx))}; {hint}"
         raise BadInput(error.format_message(), hint=hint) from None

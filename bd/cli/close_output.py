@@ -25,7 +25,7 @@ def given_output(app: App, typed: Sequence[str], output: str | None) -> tuple[di
     if output is None:
         return {}, None
     if len(typed) > 1:
-        raise BadInput("one --output and several beads", hint="close them one by one")
+        raise BadInput("--output is for one bead", hint="close them one by one")
     snapshot = app.snapshot()
     bead = bead_of(typed[0], snapshot)
     given = output_of(output, app.hub, CHECKED_IN_BEAD if validation.is_asked(bead) else IN_BEAD)

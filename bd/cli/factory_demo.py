@@ -34,7 +34,10 @@ def run(app: App, folder: Path | None, *, keep: bool) -> None:
     beads = read_graph(str(plan_path()))
     with Demo(folder, read_example()._replace(beads=[]), "", app.open_clone, app.runtime, keep=keep) as demo:
         demo.prepare()
-        _say(app, f"A hub in {demo.hub_path}, and a plan of {len(beads)} beads for four agents. One of each trouble lies in it.")
+        _say(
+            app,
+            f"A hub in {demo.hub_path}, and a plan of {len(beads)} beads for four agents. It contains one problem of each kind.",
+        )
         root_id, seconds = demo.factory(beads, _story(app, demo))
         demo.bring_along()
         with contextlib.closing(demo.bare) as hub:
@@ -80,7 +83,7 @@ def _line(app: App, seconds: float, *parts: str) -> str:
 
 def _summary(app: App, found: dict[str, Mishap]) -> list[str]:
     """Describe what went wrong, each with the commits that show it."""
-    lines = ["What went wrong, and what became of it:"]
+    lines = ["What went wrong, and how it ended:"]
     width = min(app.out.width(), 100)
     for kind, one in found.items():
         commits = " ".join(commit[:7] for commit in one.commits)

@@ -70,7 +70,7 @@ def _of_system(error: OSError) -> BdError | None:
     try:
         from bd.cli import os_errors  # noqa: PLC0415  only for an error
     except OSError:  # with too many files open, no module can be imported either
-        return TryAgain(f"the machine is in the way: {error}", hint="the same again, later", written="unknown")
+        return TryAgain(f"the system failed: {error}", hint="try again later", written="unknown")
     return os_errors.told(error)
 
 

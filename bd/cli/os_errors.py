@@ -19,15 +19,15 @@ def told(error: OSError) -> BdError | None:
         words = f"could not write the output: {error.strerror or error}"
         return TryAgain(words, hint="make room, or send the output elsewhere")
     if error.errno in _FULL:
-        return TryAgain(f"the disk takes nothing: {error}", hint="make room, then try again", written="unknown")
+        return TryAgain(f"the disk is full or read-only: {error}", hint="make room, then try again", written="unknown")
     if isinstance(error, PermissionError):
         return TryAgain(
-            f"bd may not do this here: {error}", hint="check the rights of that file and its folder", written="unknown"
+            f"permission denied: {error}", hint="check the permissions of that file and its folder", written="unknown"
         )
     if error.errno in _SHORT:
-        return TryAgain(f"the machine is in the way: {error}", hint="the same again, later", written="unknown")
+        return TryAgain(f"the system failed: {error}", hint="try again later", written="unknown")
     if error.errno in _MISPLACED:
-        words = f"a file, a folder or a link is where bd needs something else: {error}"
+        words = f"something else is in the place of a file or folder that bd needs: {error}"
         return TryAgain(words, hint="move it away, then try again", written="unknown")
     if isinstance(error, FileNotFoundError):
         return _gone(error)
@@ -44,9 +44,9 @@ def _gone(error: FileNotFoundError) -> BdError | None:
             return FolderGone()
         here = ""
     if name is None:  # tempfile has tried every folder it knows
-        return TryAgain(f"no folder takes a temporary file: {error}", hint="make room, or set TMPDIR", written="unknown")
+        return TryAgain(f"no temporary folder is writable: {error}", hint="make room, or set TMPDIR", written="unknown")
     folder = os.path.join(here, os.path.dirname(name)) if isinstance(name, str) else ""
     if not folder or os.path.isdir(folder):
         return None
-    hint = "somebody took it away; the same again, and `bd doctor` if that ends likewise"
+    hint = "it was deleted; try again, and run `bd doctor` if that fails, too"
     return TryAgain(f"the folder {folder} is gone", hint=hint, written="unknown")

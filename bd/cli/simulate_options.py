@@ -55,7 +55,7 @@ SWEEP = Kind("sweep", sweep_of)  # a number to change, `NAME=LOW..HIGH`
 _AT_LEAST_ONE = whole_number(1)
 # The fleet, its work, and the connection to the hub.
 SCENARIO = (
-    Option("--agents", kind=_AT_LEAST_ONE, default=_DEFAULT.agents, help="How many agents; 20 when left out."),
+    Option("--agents", kind=_AT_LEAST_ONE, default=_DEFAULT.agents, help="The number of agents; default: 20."),
     list_option("--interval", name="intervals", help="How often agents look when idle (30m); several go round the agents."),
     Flag("--cron", help="Agents are started by cron every interval, and do not wait in between."),
     Option("--peek", kind=DURATION, help="How soon a waiting agent first peeks at the hub (30s); 0s: never."),
@@ -72,16 +72,16 @@ SCENARIO = (
     Option("--fetch-time", kind=DURATION, help="From asking the hub until it is decided what to write (0.5s)."),
     Option("--push-time", kind=DURATION, help="From then until the hub has it (1s)."),
     Option("--retry", kind=one_of(*RETRIES), help="How lost pushes are tried again (combining: with others)."),
-    Option("--heartbeat", kind=DURATION, help="How often agents at work give signs of life (5m); 0s: never."),
+    Option("--heartbeat", kind=DURATION, help="The interval of heartbeats of working agents (5m); 0s: none."),
     Option("--duration", kind=DURATION, help="How long it goes on, in simulated time (8h)."),
-    Option("--seed", kind=INTEGER, default=1, help="The same seed gives the same run; 1 when left out."),
+    Option("--seed", kind=INTEGER, default=1, help="The same seed gives the same run; default: 1."),
 )
 
 
 def scenario_of(**typed: Any) -> Scenario:
     """Return the scenario that was typed. Raises BadInput."""
     if typed["arrivals"] is not None and typed["load"]:
-        raise BadInput("--arrivals and --load together", hint="the load sets the arrivals by the agents there are")
+        raise BadInput("--arrivals and --load together", hint="--load determines the arrivals")
     intervals_s = tuple(duration_s(text) for texts in typed.pop("intervals") for text in texts)
     known = {key: value for key, value in typed.items() if value is not None}
     names = {name.replace("-", "_"): key for name, key in SWEPT.items()} | {"duration": "duration_s"}
@@ -90,5 +90,5 @@ def scenario_of(**typed: Any) -> Scenario:
         scenario = scenario._replace(intervals_s=intervals_s)
     zeros = [name for name in ("service_s", "push_s", "fetch_s", "duration_s") if not getattr(scenario, name)]
     if zeros or not all(scenario.intervals_s):
-        raise BadInput("a time of 0 makes no fleet", hint="times and intervals are more than 0s")
+        raise BadInput("times must be positive", hint="times and intervals are more than 0s")
     return scenario

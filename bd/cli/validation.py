@@ -49,9 +49,9 @@ def _seal(app: App, bead: Bead, output: Any) -> str:
     if verdict.is_for_person:
         _let_wait(app, bead, verdict.words if is_mine else "")
     if verdict.passed is None:
-        hint = "mend that and close it again; --force --reason TEXT closes it unchecked"
+        hint = "fix that and close it again; --force --reason TEXT closes it unchecked"
         raise NotValidated(f"{bead.id} can't be validated: {verdict.words}", hint=hint, id=bead.id)
-    hint = "mend it and close it again"
+    hint = "fix it and close it again"
     if is_mine:
         app.publish(
             Fail(**app.asked_to_end([bead.id], ids=[bead.id], reason="invalid_output", error=f"not valid: {verdict.words}"))

@@ -54,7 +54,7 @@ def priority_of(text: str) -> int:
     """Parse a priority, 0-4, from `0`-`4` or `P0`-`P4`. Raises BadInput."""
     number = text.strip().lower().removeprefix("p")
     if number not in ("0", "1", "2", "3", "4"):
-        raise BadInput(f"{text!r} is no priority; write 0 (critical) to 4 (background), or P0 to P4")
+        raise BadInput(f"{text!r} is not a priority; write 0 (critical) to 4 (background), or P0 to P4")
     return int(number)
 
 

@@ -38,7 +38,7 @@ CLIENT_CASES = {
     "ping": [Case("ping", "object", "ok: hub at ")],
     "types": [
         Case("types", "object", "epic       A large piece"),
-        Case("types", "object", "this hub's own", ("config set types.custom convoy",)),
+        Case("types", "object", "defined by this hub", ("config set types.custom convoy",)),
     ],
     "statuses": [
         Case("statuses", "object", "in_progress  Somebody works on it"),

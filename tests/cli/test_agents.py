@@ -66,7 +66,7 @@ def test_the_record_is_as_of_now(board: Clone, clock: FakeClock) -> None:
     clock.move(hours=1)
     assert record(board, "codemonkey")["presumed_offline"] is True
     assert "offline?  1/2 hub-work  2h ago" in board.here("agent", "list").out
-    assert "open to all" in board.here("agent", "status").out
+    assert "open to everyone" in board.here("agent", "status").out
     board.here("claim", "hub-bug", "--agent", "bob")
     assert record(board, "codemonkey")["pending_count"] == 0
 
@@ -132,7 +132,7 @@ def test_status_looks_at_the_hub_unless_told_not_to(shared: Clone, clone: Any) -
     assert other.here("agent", "status", "--no-fetch", "--json").json == []
     assert [shown["name"] for shown in other.here("agent", "status", "--json").json] == ["coder"]
     git(shared.path, "remote", "set-url", "origin", "/nowhere")
-    assert "answering from what this clone has" in shared.here("agent", "status", "--json").err
+    assert "using this clone's last known state" in shared.here("agent", "status", "--json").err
 
 
 def test_a_hub_without_agents_says_so(local_hub: Clone) -> None:

@@ -34,7 +34,7 @@ SCHEDULED = "schedule add audit --cron 0\u00a09\u00a0*\u00a0*\u00a01 --title Aud
 TRIGGERED = "trigger add t --on github:issues.opened --plan ../plan.yaml"
 CASES: dict[str, list[Case]] = {
     "ready": [
-        Case("ready", "issues", "1 at it: ann", SHARED),
+        Case("ready", "issues", "1 working on it: ann", SHARED),
         Case("ready", "issues", "hub-bug"),
         Case("ready --agent bob --no-fetch", "issues", "3 ready for bob"),
     ],
@@ -45,9 +45,12 @@ CASES: dict[str, list[Case]] = {
         Case("claim hub-bug --agent bob --reserve", "issues", "✓ Reserved hub-bug"),
         Case("claim hub-work --agent codemonkey --resume", "issues", "✓ Resumed hub-work"),
         Case(
-            "claim hub-bug --agent bob", "issues", "(advisory; nobody else is at it)", ("update hub-bug --claim-mode advisory",)
+            "claim hub-bug --agent bob",
+            "issues",
+            "(advisory; nobody else works on it)",
+            ("update hub-bug --claim-mode advisory",),
         ),
-        Case("claim hub-bug --agent bob", "issues", "(advisory; also at it: ann)", SHARED),
+        Case("claim hub-bug --agent bob", "issues", "(advisory; also working on it: ann)", SHARED),
     ],
     "start": [Case("start hub-bug --agent bob", "issues", "✓ Started hub-bug", ("claim hub-bug --agent bob --reserve",))],
     "release": [Case("release hub-work --reason tired --agent codemonkey", "issues", "✓ Released hub-work")],
@@ -65,7 +68,7 @@ CASES: dict[str, list[Case]] = {
         Case("work --agent bob --dry-run true", "object", "would claim hub-bug"),
     ],
     "poll": [Case("poll --agent bob", "object", "3 ready for bob")],
-    "heartbeat": [Case("heartbeat --agent codemonkey", "object", "✓ Sign of life of codemonkey")],
+    "heartbeat": [Case("heartbeat --agent codemonkey", "object", "✓ Heartbeat of codemonkey")],
     "progress": [
         Case("progress hub-bug half --agent bob", "object", "✓ Noted on hub-bug: half", ("claim hub-bug --agent bob",)),
         Case("progress hub-bug half --keep --agent bob", "object", "✓ Noted on hub-bug", ("claim hub-bug --agent bob",)),
@@ -75,7 +78,7 @@ CASES: dict[str, list[Case]] = {
         Case("cost hub-work", "object", "hub-work has cost $0.50", ("cost hub-work --usd 0.5 --agent codemonkey",)),
         Case("cost --by day", "array", "$0.50 in all", ("cost hub-work --usd 0.5 --agent codemonkey",)),
         Case("cost --since 2h", "array", "$0.50 in all", ("cost hub-work --usd 0.5 --agent codemonkey",)),
-        Case("cost", "array", "Nothing was told to have cost anything."),
+        Case("cost", "array", "No costs were reported."),
     ],
     "stalled": [Case("stalled", "array", "Nothing has stalled."), Case("stalled --reassign", "array", "Nothing to free.")],
     "overseer": [Case("overseer --once", "object", "0 freed")],
@@ -136,7 +139,7 @@ CASES: dict[str, list[Case]] = {
         ),
     ],
     "show": [
-        Case("show hub-bug", "issues", "1 at it: ann", SHARED),
+        Case("show hub-bug", "issues", "1 working on it: ann", SHARED),
         Case("show hub-bug", "issues", "It fails."),
         Case("show hub-bug hub-res", "issues", "Compare queues"),
     ],
@@ -154,9 +157,9 @@ CASES: dict[str, list[Case]] = {
     "dag": [
         Case("dag show hub-epic", "object", "├─ ○ hub-kid1 ● P1 task Draw the form"),
         Case("dag show hub-epic", "object", "pending, 0/2 done"),
-        Case("dag show hub-bug", "object", "Longest way: hub-bug (1h by what is expected)"),
+        Case("dag show hub-bug", "object", "Critical path: hub-bug (1h expected)"),
         Case("dag list", "array", "hub-epic  pending  0/2   Ship the login page"),
-        Case("dag list --status failed", "array", "No DAGs but what is over"),
+        Case("dag list --status failed", "array", "No unfinished DAGs"),
         Case("dag cancel hub-epic --reason no", "issues", "✓ Cancelled hub-kid2 — Wire the form: no"),
     ],
     "spawn": [
@@ -184,7 +187,7 @@ CASES: dict[str, list[Case]] = {
         Case("friction", "array", "Nothing fails too often."),
         Case("friction --least 1", "array", "review  1/1     100%", GIVEN_UP),
         Case("friction --create --least 1", "issues", "✓ Made hub-", GIVEN_UP),
-        Case("friction --create", "issues", "Nothing fails too often that has no bead yet."),
+        Case("friction --create", "issues", "No bead was created: nothing new fails too often."),
     ],
     "search": [Case("search form", "issues", "Wire the form"), Case("search nothing-like-it", "issues", "Nothing found")],
     "count": [
@@ -243,7 +246,7 @@ CASES: dict[str, list[Case]] = {
         Case("delete hub-bug --force", "object", "✓ Deleted hub-bug"),
         Case("delete hub-bug", "object", "Would delete hub-bug"),
     ],
-    "undo": [Case("undo", "issues", "✓ Taken back: create: hub-later")],
+    "undo": [Case("undo", "issues", "✓ Undone: create: hub-later")],
     "history": [Case("history hub-work", "array", "codemonkey"), Case("history hub-work -n 1", "array", "claim")],
     "blocked": [
         Case("blocked", "issues", "waits on hub-kid1"),
@@ -270,16 +273,16 @@ CASES: dict[str, list[Case]] = {
         Case("dlq list", "issues", "hub-work  0s   1         -     auth_failure: revoked  Review the pull request", GIVEN_UP),
         Case("dlq show hub-work", "issues", "attempt 1: auth_failure (codemonkey", GIVEN_UP),
         Case("dlq show hub-bug", "issues", "has not failed yet"),
-        Case("dlq list --unreviewed", "array", "No dead letters that nobody has looked at.", (*GIVEN_UP, "dlq review hub-work")),
+        Case("dlq list --unreviewed", "array", "No unreviewed dead letters.", (*GIVEN_UP, "dlq review hub-work")),
         Case("dlq review hub-work --note seen", "issues", "✓ Looked at: hub-work", GIVEN_UP),
-        Case("dlq review hub-work --undo", "issues", "✓ Not looked at: hub-work", GIVEN_UP),
+        Case("dlq review hub-work --undo", "issues", "✓ Unreviewed: hub-work", GIVEN_UP),
         Case("dlq cancel hub-work --reason gone", "issues", "✓ Cancelled hub-work", GIVEN_UP),
         Case("dlq retry hub-work --reason renewed", "issues", "✓ Open again: hub-work", GIVEN_UP),
     ],
     "agent": [
         Case("agent add bob --role coding --max 2 --capability git,python", "object", "✓ Added agent bob"),
         Case("agent add bob --interval 15m", "object", "✓ Changed agent bob", ("agent add bob",)),
-        Case("agent add bob --role coding", "object", "Agent bob is so already", ("agent add bob --role coding",)),
+        Case("agent add bob --role coding", "object", "Agent bob is unchanged", ("agent add bob --role coding",)),
         Case("agent list", "array", "codemonkey"),
         Case("agent status", "array", "codemonkey        available  1 hub-work  1h ago"),
         Case("agent status bob", "array", "bob    coding  available  0/1    never", ("agent add bob --role coding",)),
@@ -334,7 +337,7 @@ CASES: dict[str, list[Case]] = {
         Case("audit --since 30m", "object", "✓ 0 commits since"),
     ],
     "serve": [],  # it runs until it is ended: tests/serve
-    "trust": [Case("trust", "array", "asks to run nothing")],
+    "trust": [Case("trust", "array", "asks to run no commands")],
     "identity": [
         Case("identity init --agent bob", "object", "✓ Made a key for bob"),
         Case("identity show --agent bob", "object", "bob has no key on this machine"),
@@ -345,11 +348,11 @@ CASES: dict[str, list[Case]] = {
         Case(
             "identity revoke bob --agent bob",
             "object",
-            "bob may sign no more",
+            "bob may no longer sign",
             ("identity init --agent bob", "identity allow --agent bob"),
         ),
     ],
-    "init": [Case("init", "object", "The hub is there")],
+    "init": [Case("init", "object", "The hub exists")],
     "clone": [Case("clone . ../copy", "object", "✓ Cloned")],
     "sync": [Case("sync", "object", "✓ In step with the hub"), Case("sync --kept", "array", "Nothing is kept.")],
     "config": [
@@ -359,7 +362,7 @@ CASES: dict[str, list[Case]] = {
         Case("config set claim_ttl 30m", "object", "✓ claim_ttl = 30m (hub)"),
     ],
     "prime": [
-        Case("prime --agent codemonkey", "object", "You hold hub-work: go on with that first."),
+        Case("prime --agent codemonkey", "object", "You hold hub-work: finish that first."),
         Case("prime", "object", "(no agent: give --agent NAME or set BD_AGENT before you claim)"),
     ],
     "onboard": [Case("onboard", "object", "## Work: bd")],
@@ -531,7 +534,7 @@ def test_aliases(alias: str) -> None:
 )
 def test_a_mistyped_command_names_the_nearest(typed: str, meant: str) -> None:
     refused = run_here(typed, code=2)
-    assert refused.err == f"Error: no command {typed!r}\nHint: did you mean `bd {meant}`?\n"
+    assert refused.err == f"Error: there is no command {typed!r}\nHint: did you mean `bd {meant}`?\n"
     assert refused.out == ""
 
 
@@ -540,11 +543,11 @@ def test_a_command_of_other_tools_names_what_does_it(typed: str) -> None:
     meant = MEANT[typed]
     assert typed not in COMMANDS
     assert meant.split()[0] in COMMANDS
-    assert run_here(typed, code=2).err == f"Error: no command {typed!r}\nHint: did you mean `bd {meant}`?\n"
+    assert run_here(typed, code=2).err == f"Error: there is no command {typed!r}\nHint: did you mean `bd {meant}`?\n"
 
 
 def test_a_group_names_its_commands() -> None:
-    expected = "Hint: one of apply, export; `bd plan --help` shows what it takes\n"
+    expected = "Hint: one of apply, export; `bd plan --help` shows its arguments\n"
     assert run_here("plan", code=2).err == f"Error: Missing command.\n{expected}"
     assert run_here("plan", "web.yaml", code=2).err.endswith(expected)
 

@@ -113,7 +113,7 @@ def test_create_with_the_key_of_a_deleted_bead_makes_nothing(clone: Clones, hub:
     for args in ((), ("--json",), ("--quiet",)):
         result = bob.here("create", "Again", "--idempotency-key", "issue-9", *args)
         assert first in result.out
-        assert "has been deleted" in result.err
+        assert "and deleted" in result.err
     assert tip(hub) == before
     assert b"spent_keys:\n  issue-9: " + first.encode() in (tip_file(hub, ".beads/config.yaml") or b"")
 
@@ -122,7 +122,7 @@ def test_a_file_removed_by_hand_spends_its_key_too(local_hub: Clone) -> None:
     first = local_hub.here("create", "Once", "--idempotency-key", "k", "--json").json["id"]
     (local_hub.path / "beads" / f"{first}.yaml").unlink()
     local_hub.here("sync")
-    assert "has been deleted" in local_hub.here("create", "Again", "--idempotency-key", "k").err
+    assert "and deleted" in local_hub.here("create", "Again", "--idempotency-key", "k").err
     assert all_beads(local_hub.path) == []
 
 
@@ -137,7 +137,7 @@ def test_a_dag_is_called_off_whole_or_not_at_all(clone: Clones, hub: Path, plan:
     assert {(bead.status, bead.get("close_reason")) for bead in all_beads(hub)} == {("cancelled", "off")}
     assert len(commits(hub)) == len(git(hub, "rev-list", before).splitlines()) + 1
     assert alice.here("dag", "show", made["root"], "--json").json["status"] == "cancelled"
-    assert alice.here("dag", "list").out == "No DAGs but what is over: --all lists them.\n"
+    assert alice.here("dag", "list").out == "No unfinished DAGs; --all lists the others.\n"
 
 
 def test_pictures_hold_whatever_a_title_says(local_hub: Clone, plan: str) -> None:

@@ -98,7 +98,7 @@ def test_without_an_editor(board: Clone, monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.delenv("EDITOR")
     monkeypatch.delenv("VISUAL")
     refused = board.here("edit", "hub-bug", code=2)
-    assert "no EDITOR" in refused.err
+    assert "nor EDITOR" in refused.err
     assert "bd update" in refused.err
 
 

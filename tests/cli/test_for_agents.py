@@ -86,7 +86,7 @@ def test_completion_knows_ids_with_their_titles(board: Clone) -> None:
     assert words("show", "hub-do") == ["hub-done\tSet up the pipeline"]
     assert words("close", "hub-do") == [], "what is done can't be closed"
     assert words("close", "hub-kid1", "hub-k") == ["hub-kid1\tDraw the form", "hub-kid2\tWire the form"]
-    assert words("dep", "ad") == ["add\tMake a bead wait for another, its child, or linked to it. Circles are refused."]
+    assert words("dep", "ad") == ["add\tMake a bead wait for another, its child, or linked to it. Cycles are refused."]
     assert "--next" in {line.split("\t")[0] for line in words("claim", "--n")}
     assert "--json" in {line.split("\t")[0] for line in words("list", "--")}
     assert "hooks" not in {line.split("\t")[0] for line in words("h")}

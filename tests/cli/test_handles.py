@@ -117,7 +117,7 @@ def test_the_exit_code_of_a_write_says_what_is_in_the_history(handles: Handles, 
         assert (code, [subject.partition(":")[0] for subject in subjects]) == (0, [verb]), err.decode()
         assert b"try again" not in err
         if handles.takes_nothing and "2>" not in handles.redirection:
-            assert b"what was asked is done" in err
+            assert b"the command itself succeeded" in err
         if words.endswith("--json") and not handles.is_untold:
             assert json.loads(out.decode("utf-8"))["title"] == TITLE
     assert run(handles, "close", "hub-nope", "--json")[0] == 4
@@ -184,7 +184,7 @@ def test_what_is_done_beside_the_hub_is_done(run: Run, tmp_path: Path) -> None:
     assert Clone(tmp_path / "alice").here("config", "get", "agent").out == "k2\n"
     assert run(full, "config", "get", "agent")[0] == 6
     code, _, err = run(full, "poll", "--agent", "k2")
-    assert (code, b"what was asked is done" in err) == (0, True)
+    assert (code, b"the command itself succeeded" in err) == (0, True)
     assert run(full, "init")[0] == 0
 
 

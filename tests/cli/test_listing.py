@@ -178,7 +178,7 @@ def test_nothing_is_written_in_the_past(board: Clone) -> None:
         ("claim", "--next", "--agent", "bob"),
         ("claim", "hub-bug", "--agent", "bob"),
     ):
-        assert "--at looks at the past" in board.here(*args, "--at", "HEAD~1", code=2).err
+        assert "--at reads the past" in board.here(*args, "--at", "HEAD~1", code=2).err
     assert tip(board.path) == before
 
 

@@ -154,7 +154,7 @@ READS = {
     "info": ("info", "6 beads", "9 beads"),
     "pool": ("pool status", "No pools", "codemonkey"),
     "plan": ("plan export hub-epic", "Draw the form", "Rewrite"),
-    "context": ("context hub-work", "names nothing to start from", "codemonkey"),
+    "context": ("context hub-work", "has no context_refs", "codemonkey"),
     "rebalance": ("rebalance status", "Nothing would move", "codemonkey"),
     "repair-deps": ("repair-deps", "Every edge leads to a bead", "hub-"),
 }
@@ -181,7 +181,7 @@ def test_what_is_about_now_or_changes_things_refuses_the_past(board: Clone, name
     words = [name, "hub-bug", "--agent", "bob"] if name in ("claim", "close") else [name]
     refused = board.here(*words, "--at", THEN, "--json", code=2)
     assert (refused.json["code"], tip(board.path)) == ("bad_input", before)
-    assert "--at looks at the past" in refused.err
+    assert "--at reads the past" in refused.err
     board.here(name, "--help", "--at", THEN)
 
 
@@ -196,7 +196,7 @@ def test_what_is_about_now_or_changes_things_refuses_the_past(board: Clone, name
 )
 def test_what_changes_things_beside_a_read_refuses_the_past(board: Clone, args: str) -> None:
     before = tip(board.path)
-    assert "--at looks at the past" in board.here(*args.split(), "--at", "HEAD", code=2).err
+    assert "--at reads the past" in board.here(*args.split(), "--at", "HEAD", code=2).err
     assert tip(board.path) == before
 
 
@@ -231,7 +231,7 @@ def test_what_had_stalled_is_told_by_the_files_of_then(board: Clone, clock: Fake
     [one] = told.json
     assert (one["id"], one["owner"].partition("@")[0], one["why"]) == ("hub-work", "codemonkey", "overdue")
     assert one["left_out"] == [SIGNS]
-    assert told.err == f"as of then, without what only this moment has: {SIGNS}\n"
+    assert told.err == f"as of that time, without data that exists only now: {SIGNS}\n"
     assert board.here("stalled", "--at", claimed, "--json").json == [], "at that moment it had not"
     assert board.here("attention", "--at", "1d", "--json").json["stalled"][0]["id"] == "hub-work"
     assert board.here("attention", "--json").json["stalled"] == []
@@ -260,7 +260,7 @@ def test_what_a_clone_keeps_is_of_this_moment(clone: Callable[[str], Clone]) -> 
     now, then = bob.here("attention", "--json").json, bob.here("attention", "--at", "HEAD", "--json").json
     assert len(now["refused"]) == 1
     assert (then["refused"], then["total"]) == ([], 0)
-    assert then["left_out"] == [SIGNS, "what the hub refused of this clone"]
+    assert then["left_out"] == [SIGNS, "this clone's writes that the hub refused"]
     assert "left_out" not in now
 
 
@@ -323,7 +323,7 @@ def test_undo_of_every_kind(board: Clone) -> None:
         board.here(*args)
         assert state() != before, args
         who = args[args.index("--agent") :] if "--agent" in args else ()
-        assert board.here("undo", *who).out.startswith("✓ Taken back: "), args
+        assert board.here("undo", *who).out.startswith("✓ Undone: "), args
         assert state() == before, args
 
 

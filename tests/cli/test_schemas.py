@@ -41,11 +41,11 @@ def faults(value: Any, rule: dict[str, Any], where: str = "$") -> list[str]:
         names = rule["type"] if isinstance(rule["type"], list) else [rule["type"]]
         kinds = tuple(kind for name in names for kind in TYPES[name])
         if not isinstance(value, kinds) or (isinstance(value, bool) and "boolean" not in names):
-            return [f"{where}: {value!r} is none of {names}"]
+            return [f"{where}: {value!r} is not one of {names}"]
     if "anyOf" in rule and all(faults(value, each, where) for each in rule["anyOf"]):
         found.append(f"{where}: {value!r} is nothing of what it may be")
     if "enum" in rule and value not in rule["enum"]:
-        found.append(f"{where}: {value!r} is none of {rule['enum']}")
+        found.append(f"{where}: {value!r} is not one of {rule['enum']}")
     if isinstance(value, str):
         if "pattern" in rule and not re.search(rule["pattern"], value):
             found.append(f"{where}: {value!r} does not match")

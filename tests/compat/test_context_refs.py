@@ -74,7 +74,7 @@ def test_what_is_refused_leaves_nothing_behind(alice: Clone, hub: Path, tmp_path
     assert alice.here("close", "hub-a", "--output", "/nowhere", code=4)
     assert "is empty" in alice.here("close", "hub-a", "--output", "-", input=" ", code=2).err
     alice.here("create", "Other", "--id", "hub-b")
-    assert "one --output and several beads" in alice.here("close", "hub-a", "hub-b", "--output", "-", input="x", code=2).err
+    assert "--output is for one bead" in alice.here("close", "hub-a", "hub-b", "--output", "-", input="x", code=2).err
     assert git(hub, "diff", "--name-only", before, "main") == "beads/hub-b.yaml"
 
 
@@ -125,4 +125,4 @@ def test_context_prints_what_a_bead_starts_from(alice: Clone, clone: Clones, tmp
     text = bob.here("context", "hub-w").out
     assert '== hub-a: Research (task:hub-a:output)\n{\n  "rivals"' in text
     assert "== brief (https://x.org/b)\n(it is elsewhere)\n" in text
-    assert bob.here("context", "hub-c").out == "hub-c names nothing to start from.\n"
+    assert bob.here("context", "hub-c").out == "hub-c has no context_refs.\n"

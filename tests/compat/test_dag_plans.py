@@ -70,9 +70,9 @@ tasks:
         ("    title: Two", "    title: Two\n    max_attempts: -1", 7, "max_attempts: -1 is not a number from 1 on"),
         ("    title: Two", "    title: Two\n    spec: {max_cost_usd: lots}", 7, "spec.max_cost_usd: 'lots' is not a number"),
         ("    title: Two", "    title: Two\n    spec: {max_duration: soon}", 7, "'soon' is not a duration"),
-        ("    title: Two", "    title: Two\n    retry: {strategy: magic}", 7, "retry.strategy: 'magic' is none of"),
+        ("    title: Two", "    title: Two\n    retry: {strategy: magic}", 7, "retry.strategy: 'magic' is not one of"),
         ("    title: Two", "    title: Two\n    retry: {max_delay: soon}", 7, "'soon' is not a duration"),
-        ("    title: Two", "    title: Two\n    output: {validation: wish}", 7, "output.validation: 'wish' is none of"),
+        ("    title: Two", "    title: Two\n    output: {validation: wish}", 7, "output.validation: 'wish' is not one of"),
         ("    title: Two", "    title: Two\n    base_priority: -3", 7, "not between 0 and 100"),
     ],
 )

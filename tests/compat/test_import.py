@@ -375,7 +375,7 @@ def test_dry_run_and_dedup(hub: Path, clone: Callable[[str], Clone], tmp_path: P
 def test_stdin_is_read_only_when_asked(clone: Callable[[str], Clone], tmp_path: Path) -> None:
     alice = clone("alice")
     text = json.dumps(issue("web-1")) + "\n"
-    assert alice.here("import", input=text, code=4).err.startswith("Error: no file is named")
+    assert alice.here("import", input=text, code=4).err.startswith("Error: no file was given")
     write_jsonl(alice.path / ".beads" / "issues.jsonl", [issue("web-2")])
     assert alice.here("import", "--json", input=text).json["ids"] == ["web-2"]
     assert alice.bd("import", "-", "--json", input=text).json["ids"] == ["web-1"]

@@ -285,5 +285,5 @@ def test_html_escapes_byte_order_marks_and_crlf_are_nothing_special() -> None:
     rows, unread = rows_of(data)
     assert [row["title"] for _, row in rows] == ["<b> & é", "y"]
     assert unread == []
-    assert rows_of(b'{"n": NaN}')[1][0][1] == "is not JSON: NaN is no number"
+    assert rows_of(b'{"n": NaN}')[1][0][1] == "is not JSON: NaN is not a number"
     assert [where for where, _ in rows_of(b'[\n{"id": 1},\n{"id": 2}\n]')[0]] == ["entry 1", "entry 2"]

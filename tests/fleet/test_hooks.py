@@ -72,7 +72,7 @@ def test_people_are_told_once_by_whoever_has_a_hook(clone: Clones, hub: Path, tm
     assert done is not None
     assert (done.get("notified")["done"], done.get("notified")["tries"]) == (True, 1)
     assert len(subjects(hub, "notify")) == 1
-    assert "people were told" in plain.here("dlq", "show", "hub-a", "--fetch").out
+    assert "people were notified" in plain.here("dlq", "show", "hub-a", "--fetch").out
 
 
 def test_who_gives_up_tells_at_once(clone: Clones, tmp_path: Path) -> None:

@@ -163,7 +163,7 @@ def test_a_damaged_schedule_keeps_nobody_from_the_others(clones: tuple[Clone, Cl
 
 def test_add_list_remove(clones: tuple[Clone, Clone], hub: Path) -> None:
     alice, bob = clones
-    assert "there is a schedule audit already" in bob.here(*DAILY, code=WrongState.exit_code).err
+    assert "the schedule audit already exists" in bob.here(*DAILY, code=WrongState.exit_code).err
     (one,) = bob.here("schedule", "list", "--json").json
     assert (one["next_tick"], one["last_tick"], one["tz"]) == ("2026-02-22T09:00:00Z", "2026-02-21T12:00:00Z", "UTC")
     bob.here("schedule", "remove", "audit")

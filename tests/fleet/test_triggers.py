@@ -127,11 +127,11 @@ def test_killed_at_a_step(clones: tuple[Clone, Clone], hub: Path, tmp_path: Path
 @pytest.mark.parametrize(
     ("event", "says"),
     [
-        ("[1]", "no JSON object"),
+        ("[1]", "not a JSON object"),
         ("{", "is not JSON"),
         ('{"action": "closed", "pull_request": {}}', "this is no pull_request.opened"),
         ('{"action": "opened", "issue": {}}', "has no pull_request"),
-        ('{"action": "opened", "pull_request": {}}', "nothing tells this event from another"),
+        ('{"action": "opened", "pull_request": {}}', "the event has no id"),
         ('{"action": "opened", "pull_request": "x"}', "has no pull_request"),
     ],
 )
@@ -232,7 +232,7 @@ def test_many_files_are_read_a_few_at_a_time_and_none_is_forgotten(
 def test_add_list_remove(clones: tuple[Clone, Clone], hub: Path, tmp_path: Path) -> None:
     alice, bob = clones
     words = ("trigger", "add", "review", "--on", "github:issues.opened", "--plan", str(tmp_path / "plan.yaml"))
-    assert "there is a trigger review already" in bob.here(*words, code=5).err
+    assert "the trigger review already exists" in bob.here(*words, code=5).err
     assert bob.here("trigger", "list", "--json").json == [
         {"name": "review", "on": "github:pull_request.opened", "beads": 2, "title": "Review {event.pull_request.title}"}
     ]

@@ -785,9 +785,9 @@ sys.exit(run())
 @pytest.mark.parametrize(
     ("resource", "limit", "typed", "says"),
     [
-        ("RLIMIT_FSIZE", 0, "edit ONE", "no folder takes a temporary file"),
-        ("RLIMIT_FSIZE", 0, "demo --beads 1", "no folder takes a temporary file"),
-        ("RLIMIT_NOFILE", 4, "sync", "the machine is in the way"),
+        ("RLIMIT_FSIZE", 0, "edit ONE", "no temporary folder is writable"),
+        ("RLIMIT_FSIZE", 0, "demo --beads 1", "no temporary folder is writable"),
+        ("RLIMIT_NOFILE", 4, "sync", "the system failed"),
     ],
 )
 def test_a_machine_without_room(

@@ -63,7 +63,7 @@ def test_what_fails_whoever_tries_it_is_given_up_before_its_last_attempt(clone: 
         said = worker.bd(
             "fail", "hub-a", "-r", "crash", "-e", "broke", "--agent", agent, env={**env, "BD_SESSION": str(number)}
         ).out
-    assert "given up after 3 attempts, whoever tries it" in said
+    assert "given up after 3 attempts, because it fails for every agent" in said
     dead = tip_bead(hub, "hub-a")
     assert dead is not None
     assert dead.get("poison_pill") is True

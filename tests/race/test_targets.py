@@ -81,7 +81,7 @@ def test_what_is_no_id_is_a_mistake_in_the_call(clone: Clones, hub: Path) -> Non
     alice = clone("alice")
     seed(alice, "hub-good1")
     before = tip(hub)
-    assert "'a=1' is no id" in alice.here("update", "hub-good1", "a=1", "b=2", "--priority", "1", code=2).err
+    assert "'a=1' is not an id" in alice.here("update", "hub-good1", "a=1", "b=2", "--priority", "1", code=2).err
     assert tip(hub) == before
 
 

@@ -156,7 +156,7 @@ def test_what_the_hub_refused_of_this_clone(dismissed: bool, clone: Callable[[st
     url = git(alice.path, "remote", "get-url", "origin")
     git(alice.path, "remote", "set-url", "origin", "/nowhere")
     alice.here("close", "hub-a")
-    assert "answering from what this clone has" in alice.here("attention").err
+    assert "using this clone's last known state" in alice.here("attention").err
     git(alice.path, "remote", "set-url", "origin", url)
     bob.here("claim", "hub-a", "--agent", "coder")
     alice.here("sync", code=5)

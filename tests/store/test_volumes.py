@@ -75,8 +75,8 @@ def test_a_document_that_was_edited_ends_where_the_next_one_begins() -> None:
 @pytest.mark.parametrize(
     ("data", "fault"),
     [
-        (b"id: hub-a\n", "lacks a line"),
-        (b"# words\n--- # hub-a\n", "lacks a line"),
+        (b"id: hub-a\n", "has no line"),
+        (b"# words\n--- # hub-a\n", "has no line"),
         (compose({"hub-a": b"x\n"}) * 2, "holds hub-a twice"),
         (b"--- # hub-a\n" + b"x" * 100, "larger than"),
     ],

@@ -93,7 +93,7 @@ def test_where_others_reach_it_it_says_so(own: Clone, tmp_path: Path) -> None:
         port = urlsplit(server.url).port
         assert asked(f"http://127.0.0.1:{port}/healthz").status == 200
     said = (tmp_path / "said").read_text()
-    assert "whoever reaches this address can read everything" in said
+    assert "anybody who can reach this address can read the whole hub" in said
     assert "no token was given" in said
     assert "not encrypted" in said
 

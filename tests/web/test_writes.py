@@ -102,7 +102,7 @@ def test_all_of_it_keeps_the_rules(served: Served) -> None:
     ("path", "fields", "status", "says"),
     [
         ("/beads", {"title": "  "}, 400, "needs a title"),
-        ("/beads", {"title": "x", "priority": "9"}, 400, "no priority"),
+        ("/beads", {"title": "x", "priority": "9"}, 400, "not a priority"),
         ("/beads", {"title": "x", "type": "<b>"}, 400, "type"),
         ("/beads", {"title": "x", "deps": "hub-nope"}, 404, "hub-nope"),
         ("/beads/hub-one/comment", {"text": " "}, 400, "empty comment"),

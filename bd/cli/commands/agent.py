@@ -36,24 +36,24 @@ ADD = Command(
     "add",
     Argument("name", kind=AGENT),
     Option("--role", help="infrastructure, coding, research, publisher, overseer, or your own."),
-    Option("--interval", help="How often it looks for work, such as 30m."),
-    Option("--max", name="limit", kind=whole_number(1), help="How many beads it may hold at once; 1 when left out."),
-    list_option("--skills", "--title-word", name="words", help="Words in titles of what it takes."),
-    list_option("--title-prefix", name="prefixes", help="What titles of its beads start with, such as Research:."),
-    list_option("--label", name="labels", help="Labels of what it takes; infra/* takes all below."),
-    list_option("--type", name="types", help="Types of what it takes."),
-    list_option("--capability", name="capabilities", help="What it has of what beads need."),
+    Option("--interval", help="Its poll interval, such as 30m."),
+    Option("--max", name="limit", kind=whole_number(1), help="How many beads it may hold at once; default: 1."),
+    list_option("--skills", "--title-word", name="words", help="Takes beads with these words in the title."),
+    list_option("--title-prefix", name="prefixes", help="Takes beads whose title starts with this, such as Research:."),
+    list_option("--label", name="labels", help="Takes beads with these labels; infra/* includes all below."),
+    list_option("--type", name="types", help="Takes beads of these types."),
+    list_option("--capability", name="capabilities", help="Capabilities that it has."),
     list_option("--model", name="models", help="Models it can use."),
-    Option("--agent-version", name="version", help="Its own version, for people."),
+    Option("--agent-version", name="version", help="Its version, for people only."),
     Option("--cool-down", help="How long it rests after each bead."),
-    Flag("--fallback", off="--no-fallback", default=None, help="It takes what nobody else has taken for two cycles."),
-    Option("--budget", kind=real_number(0), help="US dollars it may spend."),
-    Option("--budget-per", kind=one_of(*("day", "month", "total")), help="In which time; in all when left out."),
-    help="""Add an agent, or change what is given of one.
+    Flag("--fallback", off="--no-fallback", default=None, help="Takes beads that nobody has taken for two cycles."),
+    Option("--budget", kind=real_number(0), help="Its budget in US dollars."),
+    Option("--budget-per", kind=one_of(*("day", "month", "total")), help="The budget's period; default: in total."),
+    help="""Add an agent, or change the given fields of one.
 
-    A role brings skills and an interval; what is given here wins. A list replaces the list that was
-    there, an empty value unsets it. Skills: any rule may match; with none it takes everything. A new one
-    brings along what its identity on this machine says of itself (bd identity).
+    A role brings skills and an interval; explicit values override them. A list replaces the list that was
+    there, an empty value unsets it. Skills: any rule may match; without rules it takes everything. A new one
+    gets what its identity on this machine declares (bd identity).
     """,
     examples=[
         "bd agent add codemonkey --role coding --max 2",
@@ -87,7 +87,7 @@ def add(app: App, name: str, **flags: Any) -> None:
         app.out.object({**(outcome.change.result if outcome.change else {}), "published": outcome.published})
         return
     is_new = outcome.change is not None and not outcome.change.is_empty
-    app.out.said(f"✓ {'Changed' if was_there else 'Added'} agent {name}" if is_new else f"Agent {name} is so already")
+    app.out.said(f"✓ {'Changed' if was_there else 'Added'} agent {name}" if is_new else f"Agent {name} is unchanged")
 
 
 LIST_ALL = Command(
@@ -106,7 +106,7 @@ def list_all(app: App) -> None:
 STATUS = Command(
     "status",
     Argument("name", required=False, kind=AGENT),
-    help="Show how agents are doing now: beads, last sign of life, next poll. Looks at the hub first.",
+    help="Show how agents are doing now: beads, last heartbeat, next poll. Fetches first.",
     examples=["bd agent status", "bd agent status codemonkey --json"],
 )
 
@@ -137,7 +137,7 @@ def _tell_left(app: App, outcome: Any, said: str) -> None:
         app.out.object({**result, "published": outcome.published})
         return
     app.out.said(f"✓ {said}")
-    for key, words in (("released", "Given back"), ("rerouted", "Routed anew")):
+    for key, words in (("released", "Given back"), ("rerouted", "Rerouted")):
         if result.get(key):
             app.out.said(f"  {words}: {', '.join(result[key])}")
 
@@ -145,8 +145,8 @@ def _tell_left(app: App, outcome: Any, said: str) -> None:
 REMOVE = Command(
     "remove",
     Argument("name", kind=AGENT),
-    Flag("--release", help="Give back what it holds."),
-    help="Take an agent out of the hub. What was routed to it is routed to nobody.",
+    Flag("--release", help="Release its beads."),
+    help="Remove an agent from the hub. Beads routed to it become unassigned.",
     examples=["bd agent remove codemonkey --release"],
 )
 
@@ -162,8 +162,8 @@ RENAME = Command(
     "rename",
     Argument("name", kind=AGENT),
     Argument("to", kind=AGENT),
-    Flag("--release", help="Give back what it holds."),
-    help="Give an agent another name. What is routed to it follows.",
+    Flag("--release", help="Release its beads."),
+    help="Rename an agent. Beads routed to it follow.",
     examples=["bd agent rename codemonkey gibbon"],
 )
 

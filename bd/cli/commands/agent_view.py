@@ -37,7 +37,7 @@ def show_table(app: App, snapshot: Snapshot, names: list[str]) -> None:
         return
     app.out.table(COLUMNS, [_row(record, app.now) for record in records])
     if any(record["presumed_offline"] and record["status"] != "offline" for record in records):
-        app.out.line("offline?: nothing heard for three of its intervals; what was assigned to it is open to all")
+        app.out.line("offline?: silent for three of its intervals; its assigned beads are open to everyone")
     paused = pause_of(snapshot)
     if paused:
         app.out.line(sentence(pause_words(paused)))
@@ -97,7 +97,7 @@ def _lines(described: dict[str, Any], record: dict[str, Any]) -> list[tuple[str,
         ("models", ", ".join(described.get("models_available", []))),
         ("cool down", described.get("cool_down", "")),
         ("budget", f"{budget.words}{f', ${left:.2f} left' if left is not None else ''}" if budget else ""),
-        ("fallback", "takes what nobody else has taken for two cycles" if described.get("fallback") else ""),
+        ("fallback", "takes beads that nobody has taken for two cycles" if described.get("fallback") else ""),
         ("heartbeat", f"{age_text(record['heartbeat_age_s'])} ago" if "heartbeat_age_s" in record else "never"),
         ("recent", " ".join(record.get("recent", []))),
     ]

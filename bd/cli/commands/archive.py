@@ -22,12 +22,12 @@ SPEC = Command(
     ),
     Flag("--dry-run", help="Only say what would be moved."),
     Option("--limit", "-n", kind=whole_number(1), default=LIMIT, help=f"At most this many in the commit ({LIMIT})."),
-    help="""Move beads that were done long ago out of the way.
+    help="""Archive beads that were done long ago.
 
     They go to beads/archive/, the oldest first, in one commit: up to 250 beads in a file for the month they
     ended in. They count as before: found by show, search and list --all. Reopening one brings it back. Idle
-    agents do this once a day. Where beads/ has more than 3,000 files, and no age is given, the oldest go
-    earlier, but none within a day. Archived beads that still have files of their own are gathered likewise.
+    agents do this once a day. If beads/ has more than 3,000 files, and no age is given, the oldest go
+    earlier, but none within a day of its end. Archived beads that still have their own files are gathered, too.
     """,
     examples=["bd archive --dry-run", "bd archive --older-than 90d"],
 )
@@ -59,7 +59,7 @@ def _show(app: App, result: dict[str, object], verb: str, more: dict[str, bool])
     left = f"; {result['left']} more for another run" if result["left"] else ""
     app.out.said(f"{verb} {_beads(ids)}{left}" if ids else "Nothing is old enough to archive.")
     if gathered:
-        app.out.said(f"  and gathered {_beads(gathered)} of the archive that had files of their own")
+        app.out.said(f"  and gathered {_beads(gathered)} that had their own files in the archive")
 
 
 def _beads(ids: list[str]) -> str:

@@ -17,11 +17,11 @@ SPEC = Command(
     "assign",
     Argument("bead"),
     Argument("name"),
-    Flag("--force", help="Although that agent is offline, or another holds the bead."),
-    Option("--reason", "-r", help="Why; needed to take it from who holds it."),
+    Flag("--force", help="Even if that agent is offline, or somebody else holds the bead."),
+    Option("--reason", "-r", help="The reason; required if somebody holds it."),
     help="""Route a bead to an agent or a person.
 
-    An empty name routes it to nobody.
+    An empty name unassigns it.
     """,
     examples=["bd assign hub-7k3q codemonkey"],
 )

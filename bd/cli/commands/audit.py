@@ -27,7 +27,7 @@ SPEC = Command(
     help="""Prove from the hub's history that every change kept the rules.
 
     Reads every commit of the hub branch, says who claimed, lists what was made by hand with plain git, and names each
-    commit that broke a rule. Exit 7 when one did.
+    commit that broke a rule. Exit 7 if there is one.
     """,
     examples=[
         "bd audit                      the whole history; exit 7 when a rule was broken",

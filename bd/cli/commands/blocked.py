@@ -27,7 +27,7 @@ SPEC = Command(
 
 
 def run(app: App, parent: str | None) -> None:
-    """List what waits, and on what."""
+    """List blocked beads, and what they wait for."""
     waiting = blocked_beads(app)
     if parent:
         snapshot = app.snapshot()

@@ -28,14 +28,14 @@ EVERY_S = 900.0
 
 SPEC = Command(
     "board",
-    Flag("--html", name="as_html", help="A page that needs nothing else."),
-    Flag("--publish", help="Write it into the hub, if it says anything new, every 15 minutes at most."),
-    Option("--path", help="Where in the hub; BOARD.md or board.html when left out, or the setting board_path."),
+    Flag("--html", name="as_html", help="As a self-contained HTML page."),
+    Flag("--publish", help="Write it into the hub if it has changed, at most every 15 minutes."),
+    Option("--path", help="Path in the hub; default: the setting board_path, else BOARD.md or board.html."),
     Flag("--watch", help="Show it in this terminal as it changes, until Ctrl-C."),
     help="""Show the fleet on one page, and publish it.
 
     Agents, what is in work, what is ready by tier, what is blocked and why, questions, dead letters, what was
-    finished lately, and the flow of the week.
+    finished recently, and the flow of the week.
     """,
     examples=[
         "bd board                         one page of Markdown",
@@ -78,7 +78,7 @@ def _text(board: Board, at: str, *, as_html: bool) -> str:
 
 def _publish(app: App, path: str | None, *, as_html: bool) -> None:
     if app.flags.at:
-        raise BadInput("--at looks at the past, where nothing can be written", hint="leave --publish or --at out")
+        raise BadInput("--at reads the past, which can't be changed", hint="leave --publish or --at out")
     snapshot = app.snapshot(fetch=True)
     where = check_path(path or app.settings().board_path or ("board.html" if as_html else "BOARD.md"))
     text = _text(_board(app), time_text(app.runtime.now()), as_html=where.endswith(".html"))

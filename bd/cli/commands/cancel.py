@@ -14,11 +14,11 @@ if TYPE_CHECKING:
 SPEC = Command(
     "cancel",
     Argument("beads", many=True, required=True),
-    Option("--reason", "-r", help="Why; kept on the bead."),
-    Flag("--cascade", help="Also what is below it and what waits for it."),
-    Flag("--unblock", help="Let what waits for it go on without it."),
-    Flag("--force", help="Although another holds it (needs --reason)."),
-    help="Call beads off. What waits for them keeps waiting, unless --cascade or --unblock decides.",
+    Option("--reason", "-r", help="The reason; kept on the bead."),
+    Flag("--cascade", help="Also cancel its children and the beads that wait for it."),
+    Flag("--unblock", help="Unblock the beads that wait for it."),
+    Flag("--force", help="Even if somebody else holds it (needs --reason)."),
+    help="Cancel beads. Beads that wait for them keep waiting, except with --cascade or --unblock.",
     examples=['bd cancel hub-7k3q --reason "no longer wanted" --cascade'],
 )
 

@@ -23,15 +23,15 @@ if TYPE_CHECKING:
 SPEC = Command(
     "claim",
     Argument("beads", many=True),
-    Flag("--next", name="take_next", help="The best bead that fits, decided as it is published."),
+    Flag("--next", name="take_next", help="The best bead that fits, chosen at the moment of the push."),
     Option("--count", kind=whole_number(1, 100), default=1, help="With --next: up to this many."),
-    Flag("--reserve", help="Do not start it yet; it must be started within the ttl (15m)."),
+    Flag("--reserve", help="Reserve it; it has to be started within claim_ttl (15m)."),
     Flag("--resume", help="Take over what this agent already holds, with a new token."),
-    Flag("--force", help="Also what is routed to others or does not fit."),
+    Flag("--force", help="Also beads that are routed to others or do not fit."),
     help="""Take a bead, or the best one that fits.
 
-    A claim that was reported is on the hub: no other agent has it. A lost race takes the next
-    best with --next, and ends with exit 5 for a bead named. Exit 3: nothing fits now.
+    A reported claim is on the hub, and no other agent has the bead. After a lost race, --next takes the
+    next best bead; a named bead ends with exit 5. Exit 3: nothing fits now.
     """,
     examples=[
         "bd claim --next --agent codemonkey",
@@ -45,7 +45,7 @@ SPEC = Command(
 def run(app: App, beads: Sequence[str], *, take_next: bool, count: int, reserve: bool, resume: bool, force: bool) -> None:
     """Claim, and print the result. Raises BadInput, NoIdentity, and the claim's refusals."""
     if bool(beads) == take_next and not (resume and not beads):
-        words = "ids and --next together" if beads else "which bead?"
+        words = "ids and --next can't be combined" if beads else "which bead?"
         raise BadInput(words, hint="give ids, or --next for the best one that fits, not both")
     who = app.claimant()  # without the right to claim, nothing is fetched
     app.hub.try_write()
@@ -70,7 +70,7 @@ def run(app: App, beads: Sequence[str], *, take_next: bool, count: int, reserve:
 START = Command(
     "start",
     Argument("beads", many=True, required=True),
-    help="Begin the work on a reserved bead.",
+    help="Start the work on a reserved bead.",
     examples=["bd start hub-7k3q --agent codemonkey"],
 )
 
@@ -95,7 +95,7 @@ def _refuse_ended(app: App, outcome: Outcome) -> None:
         app.out.note(words)
         return
     outcome.acknowledge()
-    raise StaleToken(words, hint=f"`bd history {ended[0]}` tells who; `bd claim --next` takes other work", id=ended[0])
+    raise StaleToken(words, hint=f"`bd history {ended[0]}` shows who; `bd claim --next` takes other work", id=ended[0])
 
 
 def _tell(app: App, outcome: Outcome, *, resumed: bool) -> None:
@@ -121,7 +121,7 @@ def _tell_shared(app: App, outcome: Outcome, bead: Bead) -> None:
     tokens = {token for token, bead_id in (outcome.change.tokens if outcome.change else ()) if bead_id == bead.id}
     own = next((claim for claim in bead.claims if claim.get("token") in tokens), {})
     others = advisory_claims.at_it(bead, app.now, but=own.get("agent"))
-    beside = f"also at it: {', '.join(others)}" if others else "nobody else is at it"
+    beside = f"also working on it: {', '.join(others)}" if others else "nobody else works on it"
     name = app.out.styled(bead.id, "bold")
     app.out.line(f"✓ Claimed {name} — {escaped(bead.title)} (advisory; {escaped(beside)})")
-    app.out.line(f"  Published as {outcome.commit[:7]}. It counts until {own.get('expires_at')}; claiming it again renews it.")
+    app.out.line(f"  Published as {outcome.commit[:7]}. It expires at {own.get('expires_at')}; claiming it again renews it.")

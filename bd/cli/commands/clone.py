@@ -18,8 +18,8 @@ SPEC = Command(
     "clone",
     Argument("url"),
     Argument("folder", required=False),
-    Option("--branch", help="The branch that the hub is on, where it is not the repository's own."),
-    help="Clone a hub. A large archive is not written out as files; every command reads it from git all the same.",
+    Option("--branch", help="The hub's branch, if it is not the repository's default branch."),
+    help="Clone a hub. A large archive is not checked out; every command reads it from git anyway.",
     examples=["bd clone git@host:team/hub.git", "bd clone /srv/git/hub.git work/hub"],
 )
 
@@ -37,5 +37,5 @@ def run(app: App, url: str, folder: str | None, branch: str | None) -> None:
         return
     app.out.said(f"✓ Cloned {shown_url(url)} to {where}: {beads} beads")
     if left_out:
-        app.out.said(f"  {left_out} files of the archive are in git alone: `git sparse-checkout disable` writes their files too")
+        app.out.said(f"  {left_out} archived files are not checked out: `git sparse-checkout disable` writes their files too")
     app.out.said(f"  Next: cd {where} && bd ready")

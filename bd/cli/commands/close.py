@@ -21,16 +21,20 @@ if TYPE_CHECKING:
 SPEC = Command(
     "close",
     Argument("beads", many=True, required=True),
-    Option("--reason", "-r", "--resolution", "-m", "--message", "--comment", help="What came out of it."),
+    Option("--reason", "-r", "--resolution", "-m", "--message", "--comment", help="The result, in words."),
     Option("--reason-file", help="Read the reason from a file, - for stdin."),
-    Option("--output", "-o", help="What came of it: a file, - for stdin, a URL, or REPOSITORY@COMMIT:PATH."),
+    Option("--output", "-o", help="The output: a file, - for stdin, a URL, or REPOSITORY@COMMIT:PATH."),
     Flag("--next", "--claim-next", name="take_next", help="Also claim the next bead that fits, in the same commit."),
-    Flag("--force", "-f", help="Although it is blocked, unfinished below, pinned, or another's (then needs --reason)."),
+    Flag(
+        "--force",
+        "-f",
+        help="Even if it is blocked or pinned, has unfinished children, or is somebody else's (then needs --reason).",
+    ),
     help="""Finish beads, and with --next claim the next one.
 
-    Both are one commit. What a bead asks to be validated is checked first, and has to pass. A claimed bead is closed by
-    who holds its claim. Closing a closed bead changes nothing. A small --output is kept in the bead, a larger one below
-    artifacts/ of the hub.
+    Both are one commit. If a bead asks for validation, its output is checked first and has to pass. Only its holder
+    can close a claimed bead. Closing a closed bead changes nothing. A small --output is kept in the bead, a larger one
+    below artifacts/ of the hub.
     """,
     examples=[
         'bd close hub-7k3q --reason "merged as #12"',

@@ -40,7 +40,7 @@ COMMENT = Command(
     "comment",
     Argument("bead"),
     Argument("words", many=True),
-    Option("--author", "-a", help="In whose name."),
+    Option("--author", "-a", help="The author."),
     Option("--file", "-f", help="Read it from a file, - for stdin."),
     Flag("--stdin", help="Read it from stdin."),
     help="Comment on a bead.",

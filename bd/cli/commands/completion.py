@@ -15,9 +15,9 @@ SPEC = Command(
     "completion",
     Argument("shell", kind=one_of(*SHELLS, "words")),
     Argument("typed", many=True),
-    help="""Print the script that lets a shell complete what is typed.
+    help="""Print a shell completion script.
 
-    It knows commands, flags, and ids with their titles. `words` is what the scripts ask for: what may come next, a line each, with a word about it.
+    It knows commands, flags, and ids with their titles. The scripts call `words`, which prints the candidates, one per line, each with a description.
     """,
     examples=[
         "bd completion bash > ~/.local/share/bash-completion/completions/bd",

@@ -301,5 +301,5 @@ SPEC = Group(
         "set": (SET_VALUE, set_value),
         "unset": (UNSET, unset),
     },
-    help="Read and change settings, and see where each comes from.",
+    help="Show and change settings, each with its source.",
 )

@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 SPEC = Command(
     "cost",
     Argument("bead", required=False),
-    Option("--usd", kind=real_number(0), help="US dollars to add to what the attempt cost."),
-    Option("--tokens-in", kind=whole_number(0), metavar="N", help="Tokens that went in."),
-    Option("--tokens-out", kind=whole_number(0), metavar="N", help="Tokens that came out."),
+    Option("--usd", kind=real_number(0), help="US dollars to add to the attempt's cost."),
+    Option("--tokens-in", kind=whole_number(0), metavar="N", help="Input tokens."),
+    Option("--tokens-out", kind=whole_number(0), metavar="N", help="Output tokens."),
     Option("--model", help="The model that was used."),
     Option("--attempt", kind=whole_number(1), metavar="N", help="Of this attempt; the present or last one when left out."),
     Option("--by", kind=one_of(*GROUPS), help="Without a bead: sums by this; agent when left out."),
@@ -49,7 +49,7 @@ def run(app: App, bead: str | None, by: str | None, since: str | None, **told: A
         _show_sums(app, by or "agent", since)
         return
     if by or since:
-        raise BadInput("--by and --since are for sums", hint="leave out the bead, or the flag")
+        raise BadInput("--by and --since can't be used with a bead", hint="leave out the bead, or the flag")
     if told["attempt"] is None and all(value is None for value in told.values()):
         _show_bead(app, bead)
         return
@@ -68,7 +68,7 @@ def _show_sums(app: App, by: str, since: str | None) -> None:
         app.out.json(found)
         return
     if not found:
-        app.out.line("Nothing was told to have cost anything.")
+        app.out.line("No costs were reported.")
         return
     rows = [[_usd(one["usd"]), str(one["attempts"]), _tokens(one["tokens"]), str(one[by]) or "(nobody said)"] for one in found]
     app.out.table(["usd", "attempts", "tokens", by], rows)

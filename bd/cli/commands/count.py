@@ -35,7 +35,7 @@ SPEC = Command(
     Flag("--by-type", name="group", value="type", help="Group by type."),
     Flag("--by-assignee", name="group", value="assignee", help="Group by assignee."),
     Flag("--by-label", name="group", value="label", help="Group by label."),
-    help="Count beads, also by group. Done ones count too, unless filtered.",
+    help="Count beads, also by group. Done beads count too, unless filtered out.",
     examples=["bd count --ready --agent codemonkey", "bd count --by-status"],
 )
 

@@ -26,21 +26,21 @@ SPEC = Command(
     Argument("title", required=False),
     Option("--title", name="title_flag", hidden=True),
     Option("--type", "-t", name="bead_type", help="task, bug, feature, research ... (task)"),
-    Option("--priority", "-p", kind=PRIORITY, help="0 (critical) to 4 (background); 2 when left out."),
+    Option("--priority", "-p", kind=PRIORITY, help="0 (critical) to 4 (background); default: 2."),
     Option("--base-priority", kind=real_number(0, 100), help="The finer scale, 0 to 100."),
-    Option("--description", "-d", "--body", help="What it is about; - reads stdin."),
+    Option("--description", "-d", "--body", help="The description; - reads stdin."),
     Option("--body-file", help="Read the description from a file, - for stdin."),
-    Option("--design", help="How it is to be done."),
+    Option("--design", help="The design."),
     *LONG_TEXTS,
-    Option("--acceptance", "--acceptance-criteria", help="When it is done."),
+    Option("--acceptance", "--acceptance-criteria", help="The acceptance criteria."),
     Option("--notes", help="Anything else."),
     Option("--append-notes", hidden=True),
     Option("--assignee", "-a", "--assign", help="Route it to this agent or person."),
     list_option("--labels", "-l", "--label", help="Labels (repeat, or commas)."),
     list_option("--deps", "--depends-on", help="What it waits for: ID, or blocks:ID, discovered-from:ID ..."),
-    list_option("--needs", help="Capabilities it takes."),
-    Option("--parent", help="The bead it is part of."),
-    Option("--id", name="bead_id", help="This id, instead of a new one."),
+    list_option("--needs", help="Capabilities that it needs."),
+    Option("--parent", help="Its parent."),
+    Option("--id", name="bead_id", help="Use this id."),
     Option("--external-ref", help="Such as gh-9 or a URL."),
     Option("--due", "--deadline", name="deadline", help="A date, a time, or 2d."),
     Option("--defer", name="defer_until", help="Hide it until then."),
@@ -53,13 +53,13 @@ SPEC = Command(
     Option("--claim-mode", kind=CLAIM_MODE, help="advisory: several agents may be at it at once."),
     Option("--metadata", help="A JSON object, or @FILE."),
     Option("--idempotency-key", help="A second create with this key returns the first bead."),
-    Flag("--inherit-labels", off="--no-inherit-labels", default=True, help="Take the parent's labels too."),
+    Flag("--inherit-labels", off="--no-inherit-labels", default=True, help="Also add the parent's labels."),
     Option("--file", "-f", name="plan", help="Many beads: YAML plan or JSONL; - reads stdin."),
     Option("--graph", hidden=True, help="The Go tool's name for a JSON plan."),
-    Flag("--dry-run", help="With --file: only say what would be made."),
+    Flag("--dry-run", help="With --file: only show what would be created."),
     Flag("--silent", help="Print only the id."),
-    Flag("--force", help="Assign it although that agent is offline."),
-    help="Make a bead, or many from a file in one commit.",
+    Flag("--force", help="Assign it even if that agent is offline."),
+    help="Create a bead, or many from a file in one commit.",
     examples=[
         'bd create "Fix CORS in the auth middleware" -t bug -p 1 -l infra/auth',
         'bd create "Write the docs" --deps hub-7k3q --parent hub-a1b2',
@@ -86,7 +86,7 @@ def run(
     if not source:
         _create_one(app, title, force=force, silent=silent, **flags)
     elif title:
-        raise BadInput("a title and --file together", hint="the titles stand in the file")
+        raise BadInput("give either a title or --file", hint="the titles are in the file")
     else:
         _create_many(app, source, {"force": True} if force else {}, dry_run=dry_run, silent=silent)
 
@@ -131,7 +131,7 @@ QUICK = Command(
     Option("--type", "-t", name="bead_type", help="task, bug, feature ... (task)"),
     Option("--priority", "-p", kind=PRIORITY, help="0 to 4."),
     list_option("--labels", "-l", "--label", help="Labels."),
-    help="Make a bead and print only its id.",
+    help="Create a bead and print only its id.",
     examples=['id=$(bd q "Look into the slow query")'],
 )
 
@@ -155,7 +155,7 @@ def _tell(app: App, outcome: Outcome, *, silent: bool) -> None:
         if app.out.is_json:
             app.out.object({"id": made, "deleted": True, "published": outcome.published})
         else:
-            app.out.line(f"{made} was made before and is deleted; nothing was made.")
+            app.out.line(f"{made} was created earlier with this key and is deleted; nothing was created.")
     elif app.out.is_json:
         app.show_written(outcome, "Created", as_object=True)
     else:

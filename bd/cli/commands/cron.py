@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 
 
 COMMAND = Argument("words", many=True, metavar="-- CMD [ARGS]...")
-INTERVAL = Option("--interval", metavar="TIME", help="How often; unset: as the agent's file or role says, else 30m.")
-SYSTEMD = Flag("--systemd", help="A user service and a timer of systemd instead.")
-FOLDER = Option("--units", name="folder", metavar="DIR", help="Where the units lie, if not where systemd looks.")
+INTERVAL = Option("--interval", metavar="TIME", help="The interval; default: that of the agent's file or role, else 30m.")
+SYSTEMD = Flag("--systemd", help="Use a systemd user service and timer instead.")
+FOLDER = Option("--units", name="folder", metavar="DIR", help="The folder of the units, if not systemd's own.")
 
 
 SHOW = Command(
@@ -33,7 +33,7 @@ SHOW = Command(
     INTERVAL,
     SYSTEMD,
     FOLDER,
-    help="Print what install would write; without CMD, what the crontab has for the agent.",
+    help="Print what install would write; without CMD, the agent's lines in the crontab.",
     examples=["bd cron show --agent codemonkey --interval 30m -- ./worker.sh"],
 )
 
@@ -67,7 +67,7 @@ INSTALL = Command(
     INTERVAL,
     SYSTEMD,
     FOLDER,
-    help="Write the agent's lines into the crontab, and set it online. Other lines stay as they are.",
+    help="Write the agent's lines into the crontab, and set it online. Other lines are kept.",
     examples=["bd cron install --agent codemonkey --interval 30m -- ./worker.sh"],
 )
 
@@ -92,7 +92,7 @@ REMOVE = Command(
     "remove",
     SYSTEMD,
     FOLDER,
-    help="Take the agent's lines out of the crontab, and set it offline. Other lines stay as they are.",
+    help="Remove the agent's lines from the crontab, and set it offline. Other lines are kept.",
     examples=["bd cron remove --agent codemonkey"],
 )
 
@@ -103,7 +103,7 @@ def remove(app: App, systemd: bool, folder: str | None) -> None:
     files = systemd_units.units(where, folder)
     changed = systemd_units.remove(files) if systemd else crontab.remove(where.key)
     file = files.timer if systemd else "crontab"
-    said = f"✓ Removed {where.agent} from {file}" if changed else f"Nothing to remove: {file} has nothing of {where.agent}"
+    said = f"✓ Removed {where.agent} from {file}" if changed else f"Nothing to remove: {file} has no lines for {where.agent}"
     _finish(app, where.agent, "offline", changed, file, [said, *(systemd_units.to_forget(files) if systemd and changed else ())])
 
 
@@ -125,7 +125,7 @@ def _times(app: App, agent: str, interval: str | None) -> Timetable:
     times = timetable(agent, duration_s(interval) if interval else own_s)
     if times.is_rounded:
         asked, kept = duration_text(times.asked_s), duration_text(times.interval_s)
-        app.out.note(f"the same minutes of every day can't be {asked} apart; it will be every {kept}")
+        app.out.note(f"cron can't express an interval of {asked}; the agent starts every {kept}")
     return times
 
 
@@ -137,7 +137,7 @@ def _finish(app: App, agent: str, duty: str, changed: bool, file: str, said: lis
     if app.out.is_json:
         app.out.object({"agent": agent, "changed": changed, "file": file, "published": outcome.published})
     elif not outcome.published:
-        app.out.note(f"the hub does not know yet that {agent} is {duty}; `bd sync` tells it")
+        app.out.note(f"the hub does not know yet that {agent} is {duty}; `bd sync` publishes that")
 
 
 SPEC = Group(
@@ -147,5 +147,5 @@ SPEC = Group(
         "install": (INSTALL, install),
         "remove": (REMOVE, remove),
     },
-    help="Start an agent by the clock: one cron line, or a systemd timer.",
+    help="Start an agent on a schedule: with a cron line, or a systemd timer.",
 )

@@ -28,7 +28,7 @@ SHOW = Command(
     "show",
     Argument("root"),
     Option("--format", name="form", kind=one_of("text", "mermaid", "dot", "json"), default="text", help="How (text)."),
-    help="Show a root with everything below it: states, longest way to go, how much is done, what it has cost.",
+    help="Show a root with everything below it: states, critical path, progress, cost.",
     examples=["bd dag show hub-7k3q", "bd dag show hub-7k3q --format dot > dag.dot"],
 )
 
@@ -65,13 +65,13 @@ def _show(app: App, dag: Dag, shape: Shape, snapshot: Snapshot) -> None:
     out.line(f"Starts with: {_few(shape.roots)}")
     out.line(f"Ends with:   {_few(shape.leaves)}")
     if shape.critical:
-        out.line(f"Longest way: {' → '.join(_ends(shape.critical))} ({age_text(shape.critical_s)} by what is expected)")
+        out.line(f"Critical path: {' → '.join(_ends(shape.critical))} ({age_text(shape.critical_s)} expected)")
     wholes = snapshot.wholes([dag.root.id, *(member.bead.id for member in dag.members)])
     ceiling = wholes[0].get("budget_ceiling_usd")
     spent = dag_export.spent_usd(wholes)
     if spent or ceiling is not None:
         left = left_under(wholes[0], snapshot, app.now)
-        of = f" of ${ceiling:.2f}, ${max(0.0, left):.2f} left beside what claims reserve" if left is not None else ""
+        of = f" of ${ceiling:.2f}, ${max(0.0, left):.2f} left after what claims reserve" if left is not None else ""
         out.line(f"Cost:        ${spent:.2f}{of}")
 
 
@@ -107,7 +107,7 @@ def _leads(members: list[Member]) -> list[tuple[Member, str]]:
 LIST_DAGS = Command(
     "list",
     Option("--status", kind=one_of("pending", "running", "completed", "failed", "cancelled"), help="Only these."),
-    Flag("--all", "-a", name="everything", help="Also what is completed or cancelled."),
+    Flag("--all", "-a", name="everything", help="Also completed and cancelled ones."),
     help="List the DAGs: every bead that is below nothing and has something below it.",
     examples=["bd dag list --status failed"],
 )
@@ -128,15 +128,15 @@ def list_dags(app: App, status: str | None, *, everything: bool) -> None:
         rows = [[dag.root.id, dag.status, f"{dag.done}/{len(dag.tasks)}", escaped(dag.root.title)] for dag in shown]
         app.out.table(["dag", "status", "done", "title"], rows)
     else:
-        app.out.line("No DAGs." if not found else "No DAGs but what is over: --all lists them.")
+        app.out.line("No DAGs." if not found else "No unfinished DAGs; --all lists the others.")
 
 
 CANCEL = Command(
     "cancel",
     Argument("roots", many=True, required=True),
     Option("--reason", "-r", help="Why."),
-    Flag("--force", help="Also what is in work; needs --reason."),
-    help="Call a root off with everything below it that is not done, in one commit, or nothing.",
+    Flag("--force", help="Also cancel beads in progress (needs --reason)."),
+    help="Cancel a root with everything unfinished below it, in one commit or not at all.",
     examples=['bd dag cancel hub-7k3q --reason "the client left"'],
 )
 
@@ -154,5 +154,5 @@ SPEC = Group(
         "list": (LIST_DAGS, list_dags),
         "cancel": (CANCEL, cancel),
     },
-    help="Show DAGs, list them, call them off.",
+    help="Show, list and cancel DAGs.",
 )

@@ -16,15 +16,15 @@ if TYPE_CHECKING:
 SPEC = Command(
     "delete",
     Argument("beads", many=True, required=True),
-    Flag("--force", "-f", help="Do it; without this it only says what would go."),
-    Flag("--dry-run", help="Only say what would go."),
-    help="Remove beads for good. What waited for them no longer does; cancel keeps a record.",
+    Flag("--force", "-f", help="Delete; without this flag, only show what would be deleted."),
+    Flag("--dry-run", help="Only show what would be deleted."),
+    help="Remove beads for good. Beads that waited for them no longer do. To keep a record, use cancel.",
     examples=["bd delete hub-7k3q --force"],
 )
 
 
 def run(app: App, beads: tuple[str, ...], force: bool, dry_run: bool) -> None:
-    """Remove beads for good. What waited for them no longer does; cancel keeps a record."""
+    """Remove beads for good. Beads that waited for them no longer do. To keep a record, use cancel."""
     if not force and not dry_run and sys.stdin.isatty():
         force = is_confirmed(f"Delete {', '.join(beads)} for good?")
     if dry_run or not force:

@@ -26,12 +26,12 @@ if TYPE_CHECKING:
 
 SPEC = Command(
     "demo",
-    Option("--beads", kind=whole_number(1, 1000), help="How much work there is; 25 when left out."),
-    Option("--seed", help="Lets the pretended work take as long as it did under this seed before."),
-    Flag("--factory", help="Let them work off a plan with one of each trouble in it."),
+    Option("--beads", kind=whole_number(1, 1000), help="The number of beads; default: 25."),
+    Option("--seed", help="The seed for the durations of the simulated work."),
+    Flag("--factory", help="Let them work through a plan with one problem of each kind."),
     Flag("--keep", off="--no-keep", default=True, help="Keep the hub and the clones, to look around in (kept)."),
-    Option("--dir", name="folder", kind=PATH, help="The folder for it; a new temporary one when left out."),
-    help="""Watch four agents race through a hub of their own.
+    Option("--dir", name="folder", kind=PATH, help="The folder for it; default: a new temporary one."),
+    help="""Watch four agents race for the work in a temporary hub.
 
     Each is a process with a clone of its own, and runs real commands until the work is done. Then
     the hub's git history is read for the proof that no bead ever had two owners. With --factory they work off a plan
@@ -52,12 +52,12 @@ def run(app: App, beads: int | None, seed: str | None, folder: str | None, *, fa
     place = None if folder is None else Path(folder)
     if factory:
         if beads is not None or seed is not None:
-            raise BadInput("--beads and --seed are of the race, not of --factory")
+            raise BadInput("--beads and --seed can't be used with --factory")
         factory_demo.run(app, place, keep=keep)
         return
     with Demo(place, read_example(beads), seed or secrets.token_hex(4), app.open_clone, app.runtime, keep=keep) as demo:
         board = demo.prepare()
-        _say(app, f"A hub in {demo.hub_path}: {board.total} beads, and {len(board.rows)} agents who race for them.")
+        _say(app, f"A hub in {demo.hub_path}: {board.total} beads, and {len(board.rows)} agents race for them.")
         with _view(app) as view:
             seconds = demo.race(board, view.show)
         demo.bring_along()
@@ -66,7 +66,7 @@ def run(app: App, beads: int | None, seed: str | None, folder: str | None, *, fa
         for line in ["", *proof.lines()]:
             _say(app, line)
         if not proof.holds or proof.done < proof.beads:
-            raise Damaged("the proof does not hold", hint=f"the hub is in {demo.hub_path}", **proof.as_json())
+            raise Damaged("the proof failed", hint=f"the hub is in {demo.hub_path}", **proof.as_json())
     _tell(app, demo, board, proof, seconds)
 
 

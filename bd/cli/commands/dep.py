@@ -27,7 +27,7 @@ ADD = Command(
     Argument("target", required=False),
     Option("--type", "-t", name="kind", default="blocks", help="blocks (default), parent-child, related, discovered-from ..."),
     Option("--blocked-by", "--depends-on", name="other", help="The bead it waits for, as a flag."),
-    help="Make a bead wait for another, its child, or linked to it. Circles are refused.",
+    help="Make a bead wait for another, its child, or linked to it. Cycles are refused.",
     examples=["bd dep add hub-b hub-a               b waits for a", "bd dep add hub-b hub-a -t related"],
 )
 
@@ -45,7 +45,7 @@ REMOVE = Command(
     "remove",
     Argument("bead"),
     Argument("target"),
-    help="Take the edges from one bead to another away.",
+    help="Remove the edges from one bead to another.",
     examples=["bd dep remove hub-b hub-a"],
 )
 
@@ -267,6 +267,6 @@ SPEC = Group(
         "tree": (TREE, tree),
         "cycles": (CYCLES, cycles),
     },
-    help="Add, remove and look at dependencies.",
+    help="Add, remove and show dependencies.",
     rewritten=_blocking,
 )

@@ -33,14 +33,14 @@ _TITLE_WIDTH = 60
 
 LIST_LETTERS = Command(
     "list",
-    Flag("--unreviewed", help="Only those that nobody has looked at yet."),
-    help="List the beads that were given up, the longest dead first.",
+    Flag("--unreviewed", help="Only unreviewed ones."),
+    help="List the beads that were given up, the longest ago first.",
     examples=["bd dlq list --unreviewed", "bd dlq list --json | jq -r '.[].id'"],
 )
 
 
 def list_letters(app: App, unreviewed: bool) -> None:
-    """List the beads that were given up, oldest first."""
+    """List the beads that were given up, the longest ago first."""
     snapshot = app.snapshot()
     found = [bead for bead in dead_letters(snapshot) if not (unreviewed and bead.get("reviewed"))]
     if app.out.is_json:
@@ -52,7 +52,7 @@ def list_letters(app: App, unreviewed: bool) -> None:
     elif found:
         app.out.table(["id", "age", "attempts", "cost", "last error", "title"], [_row(app, bead) for bead in found])
     else:
-        app.out.line("No dead letters." if not unreviewed else "No dead letters that nobody has looked at.")
+        app.out.line("No dead letters." if not unreviewed else "No unreviewed dead letters.")
 
 
 def _row(app: App, bead: Bead) -> list[str]:
@@ -110,7 +110,7 @@ def _show(app: App, bead: Bead, snapshot: Snapshot) -> None:
     out, readiness = app.out, Readiness(snapshot, app.now)
     out.line(out.bead_line(bead, readiness, tail=out.state(bead, readiness)))
     if bead.status == "dead_letter":
-        why = ", because it fails whoever tries it" if bead.get("poison_pill") else ""
+        why = ", because it fails for every agent" if bead.get("poison_pill") else ""
         since = out.age(bead.get("dead_lettered_at"), app.now)
         out.line(f"  given up{f' {since} ago' if since else ''}{why}; `bd dlq retry {bead.id}` opens it again")
         out.line(f"  {_state(bead)}")
@@ -129,11 +129,13 @@ def _show(app: App, bead: Bead, snapshot: Snapshot) -> None:
 def _state(bead: Bead) -> str:
     """Describe whether it was reviewed, whether people were notified, and what it cost."""
     known = notification.noted(bead)
-    words = ["looked at" if bead.get("reviewed") else "not looked at yet"]
+    words = ["reviewed" if bead.get("reviewed") else "not reviewed"]
     if known.get("done"):
-        words.append(f"people were told by {escaped(str(known.get('by', 'somebody')).split(':', 1)[-1])}")
+        words.append(f"people were notified by {escaped(str(known.get('by', 'somebody')).split(':', 1)[-1])}")
     elif known.get("by"):
-        words.append(f"{escaped(str(known['by']).split(':', 1)[-1])} began to tell people at {escaped(str(known.get('at', '')))}")
+        words.append(
+            f"{escaped(str(known['by']).split(':', 1)[-1])} started to notify people at {escaped(str(known.get('at', '')))}"
+        )
     spent = _cost(bead)
     return ", ".join([*words, *([f"cost ${spent:.2f} in all"] if spent else [])])
 
@@ -141,8 +143,8 @@ def _state(bead: Bead) -> str:
 RETRY = Command(
     "retry",
     Argument("beads", many=True, required=True),
-    Option("--reason", "-r", help="What is different now; kept as a comment."),
-    help="Open dead letters again; their attempts count anew, their failures stay.",
+    Option("--reason", "-r", help="What has changed; kept as a comment."),
+    help="Reopen dead letters; their attempts count from zero, their failures stay.",
     examples=['bd dlq retry hub-7k3q --reason "the key is renewed"'],
 )
 
@@ -156,8 +158,8 @@ def retry(app: App, beads: tuple[str, ...], reason: str | None) -> None:
 EDIT = Command(
     "edit",
     Argument("bead"),
-    Option("--reason", "-r", help="What is different now; kept as a comment."),
-    help="""Edit a dead letter in your editor, and open it again.
+    Option("--reason", "-r", help="What has changed; kept as a comment."),
+    help="""Edit a dead letter in your editor, and reopen it.
 
     Without an editor: `bd update` it, then `bd dlq retry` it.
     """,
@@ -181,10 +183,10 @@ def edit(app: App, bead: str, reason: str | None) -> None:
 CANCEL = Command(
     "cancel",
     Argument("beads", many=True, required=True),
-    Option("--reason", "-r", help="Why it is called off."),
-    Flag("--cascade", help="And what waits for it, and what is below it."),
-    Flag("--unblock", help="And free what waits for it."),
-    help="Call dead letters off: nobody will try them again.",
+    Option("--reason", "-r", help="Why it is cancelled."),
+    Flag("--cascade", help="Also cancel its children and the beads that wait for it."),
+    Flag("--unblock", help="Unblock the beads that wait for it."),
+    help="Cancel dead letters: they are never tried again.",
     examples=['bd dlq cancel hub-7k3q --reason "nobody needs it any more"'],
 )
 
@@ -198,8 +200,8 @@ REVIEW = Command(
     "review",
     Argument("beads", many=True, required=True),
     Option("--note", "-n", help="What was found; kept as a comment."),
-    Flag("--undo", name="undone", help="It was not looked at after all."),
-    help="Say that somebody has looked at dead letters, which stay where they are.",
+    Flag("--undo", name="undone", help="Mark it as unreviewed again."),
+    help="Mark dead letters as reviewed.",
     examples=['bd dlq review hub-7k3q --note "waiting for the vendor"'],
 )
 
@@ -207,7 +209,7 @@ REVIEW = Command(
 def review(app: App, beads: tuple[str, ...], note: str | None, undone: bool) -> None:
     """Mark dead letters as reviewed; they stay where they are."""
     outcome = app.publish(DlqReview(**app.asked(beads, ids=list(beads), note=note, undone=undone)))
-    app.show_written(outcome, "Not looked at:" if undone else "Looked at:")
+    app.show_written(outcome, "Unreviewed:" if undone else "Reviewed:")
 
 
 SPEC = Group(
@@ -220,5 +222,5 @@ SPEC = Group(
         "cancel": (CANCEL, cancel),
         "review": (REVIEW, review),
     },
-    help="List, show, retry, edit, call off and review what was given up (dead letters).",
+    help="List, show, retry, edit, cancel and review dead letters.",
 )

@@ -22,14 +22,14 @@ if TYPE_CHECKING:
 
 SPEC = Command(
     "doctor",
-    Flag("--fix", help="Mend what can be mended; shows the difference first."),
+    Flag("--fix", help="Fix what can be fixed; shows the difference first."),
     Flag("--yes", "-y", help="With --fix: do not ask."),
     Flag("--offline", help="Do not ask the remote."),
     help="""Check the hub and this clone; changes nothing.
 
-    Exit 7 when something is damaged.
+    Exit 7 if something is damaged.
     """,
-    examples=["bd doctor", "bd doctor --fix      show what would be mended, ask, mend"],
+    examples=["bd doctor", "bd doctor --fix      show what would be fixed, ask, fix"],
 )
 
 
@@ -75,7 +75,7 @@ def _fix(app: App, *, yes: bool) -> list[str]:
     wanted = stale_capacity(snapshot, app.now)
     mended += _written(app, {path: snapshot.record(path) for path in wanted}, wanted, yes=yes)
     if not mended and not wanted:
-        app.out.note("nothing here can be mended by bd")
+        app.out.note("bd can't fix any of this")
     return mended
 
 

@@ -20,7 +20,7 @@ SPEC = Command(
     Argument("words", many=True, required=True, metavar="pull|push|status ..."),
     help="""Pull and push for the Go tool's scripts: `bd sync` does it.
 
-    What is about a database server (start, stop, status, test, show, commit) is answered with one line.
+    The subcommands for a database server (start, stop, status, test, show, commit) only print a line.
     """,
     examples=["bd dolt pull"],
 )

@@ -27,7 +27,7 @@ DRAIN = Command(
     Argument("agent", kind=AGENT),
     help="""Let an agent finish what it has and take nothing new.
 
-    What is assigned to it waits for it.
+    Beads assigned to it keep waiting for it.
     """,
     examples=["bd drain codemonkey"],
 )
@@ -54,9 +54,9 @@ def undrain(app: App, agent: str) -> None:
 OFFLINE = Command(
     "offline",
     Argument("agent", kind=AGENT),
-    help="""Say that an agent is not there.
+    help="""Set an agent offline.
 
-    It gets no work, what was assigned to it is open to everyone, and nothing is assigned to it.
+    It gets no work and can't be assigned any, and its assigned beads are open to everyone.
     """,
     examples=["bd offline codemonkey"],
 )
@@ -70,7 +70,7 @@ def offline(app: App, agent: str) -> None:
 ONLINE = Command(
     "online",
     Argument("agent", kind=AGENT),
-    help="Say that an agent is there again.",
+    help="Set an agent online.",
     examples=["bd online codemonkey"],
 )
 

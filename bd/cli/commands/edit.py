@@ -25,7 +25,7 @@ SPEC = Command(
     Argument("bead"),
     help="""Edit a bead's YAML in your editor, checked before it is published.
 
-    Only the fields that you change are written; what others change meanwhile stays.
+    Only the fields that you change are written; concurrent changes of others are kept.
     """,
     examples=["EDITOR=vim bd edit hub-7k3q"],
 )
@@ -58,7 +58,7 @@ def edited(app: App, bead: str) -> Outcome | None:
 def _edited(before: bytes) -> bytes | None:
     """Return the edited text; None if it is unchanged. Raises BadInput if there is no editor."""
     if not os.environ.get("EDITOR") and not os.environ.get("VISUAL") and not sys.stdin.isatty():
-        raise BadInput("there is no terminal and no EDITOR", hint="use `bd update`, or edit the file and `bd sync`")
+        raise BadInput("there is neither a terminal nor EDITOR", hint="use `bd update`, or edit the file and `bd sync`")
     descriptor, name = tempfile.mkstemp(prefix="bd-", suffix=".yaml")
     with os.fdopen(descriptor, "wb") as file:
         file.write(before)

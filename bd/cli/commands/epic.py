@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 STATUS = Command(
     "status",
-    Flag("--eligible-only", help="Only epics whose children are all done."),
+    Flag("--eligible-only", help="Only epics with all children done."),
     help="List the open epics with their children done and in all.",
     examples=["bd epic status"],
 )
@@ -66,5 +66,5 @@ SPEC = Group(
         "status": (STATUS, status),
         "close-eligible": (CLOSE_ELIGIBLE, close_eligible),
     },
-    help="Show how far epics are.",
+    help="Show the progress of epics.",
 )

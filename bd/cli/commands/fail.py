@@ -18,14 +18,14 @@ if TYPE_CHECKING:
 SPEC = Command(
     "fail",
     Argument("beads", many=True, required=True),
-    Option("--reason", "-r", name="kind", default="", metavar="KIND", help=f"What kind of failure: {', '.join(KINDS)}."),
+    Option("--reason", "-r", name="kind", default="", metavar="KIND", help=f"The kind of failure: {', '.join(KINDS)}."),
     Option("--error", "-e", help="What went wrong, in words; - reads stdin."),
     Option("--cost", name="cost_usd", kind=real_number(0), metavar="USD", help="What the attempt cost."),
     Option(
         "--duration", name="duration_s", kind=real_number(0), metavar="SECONDS", help="How long it took; unset: since its start."
     ),
-    Flag("--force", help="Although another holds it."),
-    help="""Say that an attempt failed; it is tried again, or given up.
+    Flag("--force", help="Even if somebody else holds it."),
+    help="""Record a failed attempt; the bead is tried again, or given up.
 
     It is open again after a delay that grows with each attempt. After the last one
     (max_attempts), or at once for some kinds, it is a dead letter: see bd dlq.

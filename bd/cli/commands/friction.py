@@ -14,14 +14,14 @@ if TYPE_CHECKING:
 
 SPEC = Command(
     "friction",
-    Flag("--create", "-c", help="Make a bead about each cause that has none open."),
+    Flag("--create", "-c", help="Create a bead about each cause that has no open one."),
     Option("--window", kind=DURATION, help="Attempts that ended within this time (7d)."),
-    Option("--rate", kind=real_number(0, 1), help="The part of the attempts that failed (0.4)."),
-    Option("--least", "--min", kind=whole_number(1), help="The least number of attempts (5)."),
+    Option("--rate", kind=real_number(0, 1), help="The minimum failure rate (0.4)."),
+    Option("--least", "--min", kind=whole_number(1), help="The minimum number of attempts (5)."),
     help="""List the labels and types whose attempts fail too often.
 
-    With --create each gets a bead that says so, one at a time: none while that is open, and what it counted does not
-    count again. The figures are the hub's (`friction` in its configuration), where nothing else is said.
+    With --create, each gets a bead, unless one is open; attempts that it counted do not count again. The default
+    thresholds are the hub's (`friction` in its configuration).
     """,
     examples=["bd friction", "bd friction --create --window 7d --rate 0.4 --least 5"],
 )
@@ -39,7 +39,7 @@ def run(app: App, create: bool, window: float | None, rate: float | None, least:
         outcome = app.publish(TellFriction(**app.asked(**rules._asdict())))
         app.show_written(outcome, "Made")
         if not (outcome.change and outcome.change.touched) and not app.out.is_json:
-            app.out.said("Nothing fails too often that has no bead yet.")
+            app.out.said("No bead was created: nothing new fails too often.")
         return
     found = causes(app.snapshot(), app.now, rules)
     if app.out.is_json:

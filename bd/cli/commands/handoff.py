@@ -24,12 +24,12 @@ SPEC = Command(
     Option("--title", help="With agent:NAME: the new bead's title."),
     Option("--type", "-t", name="bead_type", help="With new: and agent: task, bug, feature ... (task)"),
     Option("--artifact", name="artifacts", multiple=True, metavar="[NAME=]REF", help="A file, a URL, or REPOSITORY@COMMIT:PATH."),
-    Option("--note", "--reason", "-r", help="What the next one should know."),
-    Flag("--force", help="As of close: although it is blocked, or another's (then needs --note)."),
-    help="""Close a bead and hand what came of it to the next.
+    Option("--note", "--reason", "-r", help="A note for the next one."),
+    Flag("--force", help="As of close: even if it is blocked, or somebody else's (then needs --note)."),
+    help="""Close a bead and hand its results to the next.
 
-    One commit. The next bead gets the references, the note as a comment, and a link back. A new one is
-    made below the same parent and as urgent. What is referred to is not copied.
+    One commit. The next bead gets the references, the note as a comment, and a link back. A new one
+    gets the same parent and priority. Referenced files are not copied.
     """,
     examples=[
         "bd handoff hub-7k3q --to hub-q9x1 --artifact report=https://example.org/report.pdf",
@@ -43,11 +43,11 @@ def run(app: App, bead: str, target: str, title: str | None, bead_type: str | No
     """Close a bead and pass its results to the next."""
     note = (flags["note"] or "").strip()
     if not flags["artifacts"] and not note:
-        raise BadInput("nothing is handed over", hint="--artifact REF, or --note TEXT; `bd close` only closes")
+        raise BadInput("there is nothing to hand over", hint="--artifact REF, or --note TEXT; `bd close` only closes")
     artifacts = [_artifact(app, text) for text in flags["artifacts"]]
     names = [one["name"] for one in artifacts]
     if len(names) != len(set(names)):
-        raise BadInput("two artifacts of one name", hint="name them: --artifact one=REF --artifact two=REF")
+        raise BadInput("two artifacts with the same name", hint="name them: --artifact one=REF --artifact two=REF")
     named, new = _next(target, title, bead_type)
     extra: dict[str, Any] = {
         "artifacts": artifacts,

@@ -19,10 +19,10 @@ SPEC = Command(
     "heartbeat",
     Argument("one", required=False, metavar="[BEAD]"),
     Option("--bead", help="Only for this one of the beads the agent holds; the same as BEAD."),
-    Option("--progress", name="text", help="What it is at; people see it."),
-    help="""Give a sign of life for what an agent holds, without a commit.
+    Option("--progress", name="text", help="What the agent is doing, for people."),
+    help="""Send heartbeats for an agent's beads, without a commit.
 
-    Moves a ref beside the hub branch. Where the server takes no such refs it is a commit, at most every 15 minutes.
+    Moves a side ref. If the server accepts no side refs it is a commit, at most every 15 minutes.
     Exit 5 when a claim is no longer the agent's.
     """,
     examples=['bd heartbeat --agent codemonkey --progress "tests are green"'],
@@ -39,17 +39,17 @@ def run(app: App, one: str | None, bead: str | None, text: str | None) -> None:
         app.out.object(given._asdict())
     else:
         for_what = f" for {', '.join(given.beads)}" if given.beads else ""
-        app.out.said(f"✓ Sign of life of {agent}{for_what}")
+        app.out.said(f"✓ Heartbeat of {agent}{for_what}")
 
 
 PROGRESS = Command(
     "progress",
     Argument("bead"),
     Argument("text"),
-    Flag("--keep", help="Also as a comment, which stays for good."),
+    Flag("--keep", help="Also keep it as a comment."),
     help="""Post a note on a bead while working on it.
 
-    The latest is shown by `bd show` and beside the agent; the last 20 ride into the bead when the attempt ends.
+    `bd show` and `bd agent status` show the latest; the last 20 are stored in the bead when the attempt ends.
     """,
     examples=['bd progress hub-7k3q "half of the files are done"'],
 )

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 SPEC = Command(
     "heat",
     Argument("words", many=True, required=True, metavar="BEADS... [+N]"),
-    Option("--by", name="degrees", kind=NUMBER, metavar="N", help="By how much, as +N; below 0 cools."),
+    Option("--by", name="degrees", kind=NUMBER, metavar="N", help="The amount, as +N; a negative one cools."),
     help="""Draw attention to beads: among equals, hotter ones come first.
 
     A temperature is 0 to 100 and cools by itself. Comments, links and reopenings heat a bead too.
@@ -47,5 +47,5 @@ def run(app: App, words: tuple[str, ...], degrees: float | None) -> None:
 
 def _degrees(text: str) -> float:
     if not re.fullmatch(r"\+\d+(\.\d+)?", text, re.ASCII):
-        raise BadInput(f"{text!r} is no number to heat by", hint="bd heat ID +25")
+        raise BadInput(f"{text!r} is not a number of degrees", hint="bd heat ID +25")
     return float(text)

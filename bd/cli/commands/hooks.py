@@ -10,14 +10,14 @@ if TYPE_CHECKING:
     from bd.cli.app import App
 
 
-_NONE = "bd has no git hooks: every write is published by itself, and `bd sync` takes edits made by hand."
+_NONE = "bd has no git hooks: every write is published by itself, and `bd sync` publishes hand edits."
 
 
 RUN = Command(
     "run",
     Argument("name"),
     Argument("arguments", many=True),
-    help="Let a hook that was installed for the Go tool go on: does nothing, says nothing.",
+    help="Does nothing, so that hooks installed for the Go tool still pass.",
     examples=["bd hooks run pre-commit"],
 )
 
@@ -30,25 +30,25 @@ def run(app: App, name: str, arguments: tuple[str, ...]) -> None:
 
 INSTALL = Command(
     "install",
-    help="Say that there is nothing to install.",
+    help="Does nothing: bd needs no hooks.",
     examples=["bd hooks install"],
 )
 
 
 def install(app: App) -> None:
-    """Say that there is nothing to install."""
+    """Does nothing: bd needs no hooks."""
     _say(app)
 
 
 UNINSTALL = Command(
     "uninstall",
-    help="Say that there is nothing to remove.",
+    help="Does nothing: bd has installed no hooks.",
     examples=["bd hooks uninstall"],
 )
 
 
 def uninstall(app: App) -> None:
-    """Say that there is nothing to remove."""
+    """Does nothing: bd has installed no hooks."""
     _say(app)
 
 
@@ -79,5 +79,5 @@ SPEC = Group(
         "uninstall": (UNINSTALL, uninstall),
         "list": (LIST_HOOKS, list_hooks),
     },
-    help="Answer git hooks that call bd; bd needs none.",
+    help="For git hooks that call bd; bd needs none.",
 )

@@ -28,7 +28,7 @@ def _own(app: App) -> str:
     who = app.identity if app.has_hub() else identify(app.flags.agent, {}, {}, "", actor=app.flags.actor)
     name = signers.name_of(who.by.split(":", 1)[-1])
     if not name:
-        raise BadInput(f"nobody can sign as {who.by}", hint="give --agent NAME")
+        raise BadInput(f"{who.by} can't be the name of a signer", hint="give --agent NAME")
     return name
 
 
@@ -60,25 +60,25 @@ def _say(app: App, shown: dict[str, Any]) -> None:
         app.out.line(f"{shown['name']} has no key on this machine; `bd identity init --agent {shown['name']}` makes one")
     else:
         app.out.line(f"{shown['name']}: {shown['key']}")
-        believes = f"; this hub {'believes' if shown['allowed'] else 'does not believe'} it" if "allowed" in shown else ""
-        app.out.line(f"  in {escaped(shown['path'])}{believes}")
+        trusts = f"; this hub {'trusts' if shown['allowed'] else 'does not trust'} it" if "allowed" in shown else ""
+        app.out.line(f"  in {escaped(shown['path'])}{trusts}")
     for word in agent_cards.KEYS:
         if word in shown:
             app.out.line(f"  {word}: {escaped(shown[word] if isinstance(shown[word], str) else ', '.join(shown[word]))}")
     if shown.get("unlike"):
-        app.out.line(f"  Its agent file here says otherwise, or nothing, of: {', '.join(shown['unlike'])}")
+        app.out.line(f"  Its agent file here differs in: {', '.join(shown['unlike'])}")
 
 
 INIT = Command(
     "init",
     list_option("--model", name="models", help="Models it can use."),
-    list_option("--capability", name="capabilities", help="What it has of what beads need."),
-    Option("--agent-version", name="version", help="Its own version."),
-    help="""Make an SSH key for who you are; one that is there stays as it is.
+    list_option("--capability", name="capabilities", help="Capabilities that it has."),
+    Option("--agent-version", name="version", help="Its version."),
+    help="""Create an SSH key for your identity; an existing one is kept.
 
-    It lies in your configuration folder, outside of every hub, and serves them all, with what you say of yourself: that
-    goes along into each hub that lets you in. Where nothing is said, it is what the agent file here says. Somebody who
-    is allowed then lets it in: bd identity allow NAME KEY.
+    It is kept in your configuration folder, outside of every hub, and used for all of them, together with what you declare:
+    models, capabilities, version (default: those of the agent file here). Someone who may sign then lets it in:
+    bd identity allow NAME KEY.
     """,
     examples=["bd identity init --agent codemonkey", "bd identity init --model opus --capability git,python"],
 )
@@ -96,7 +96,7 @@ def init(app: App, **said: Any) -> None:
     if fresh or (told and is_new):
         agent_cards.write(name, {**told, **fresh})
     if not app.out.is_json:
-        app.out.said(f"✓ Made a key for {name}" if is_new else f"{name} has a key; it stays")
+        app.out.said(f"✓ Made a key for {name}" if is_new else f"{name} already has a key, which is kept")
     _say(app, _shown(name, app))
 
 
@@ -108,7 +108,7 @@ def _told(said: dict[str, Any]) -> dict[str, Any]:
 
 SHOW = Command(
     "show",
-    help="""Show your key, what you say of yourself, and whether this hub believes it.
+    help="""Show your key, what you declare, and whether this hub trusts it.
 
     With --json, a file that `bd identity allow NAME FILE` takes: key and words together.
     """,
@@ -123,7 +123,7 @@ def show(app: App) -> None:
 
 LISTED = Command(
     "list",
-    help="List whose keys this hub believes, and since it stopped to.",
+    help="List whose keys this hub trusts, and when others were revoked.",
     examples=["bd identity list"],
 )
 
@@ -147,10 +147,10 @@ def listed(app: App) -> None:
         app.out.json([{key: value for key, value in one.items() if value is not None} for one in found])
         return
     for one in found:
-        what = "added by nobody who may" if not one["believed"] else "revoked" if one["revoked"] else "allowed"
+        what = "not added by an allowed signer" if not one["believed"] else "revoked" if one["revoked"] else "allowed"
         app.out.line(f"{one['name']}  {what}  {str(one['key'])[:60]}")
     if not found:
-        app.out.line("Nobody may sign here yet; `bd identity allow` lets you in, as the first.")
+        app.out.line("Nobody may sign here yet; `bd identity allow` lets you in as the first.")
 
 
 def _key(typed: str | None, name: str) -> tuple[str, dict[str, Any]]:
@@ -172,10 +172,10 @@ ALLOW = Command(
     "allow",
     Argument("name", required=False),
     Argument("key", required=False),
-    help="""Let somebody sign here: a public key, or a file that holds it. Without words: you.
+    help="""Let somebody sign here, by a public key or a file with one. Without arguments: you.
 
-    Only who may sign may let others in. The first one is whoever lets in the own key. What an identity says of itself
-    (of this machine, or in a file of `bd identity show --json`) completes its agent file; what stands there stays.
+    Only allowed signers may let others in; the first one lets in their own key. What an identity declares (on this
+    machine, or in a file of `bd identity show --json`) fills gaps in its agent file.
     """,
     examples=["bd identity allow", "bd identity allow codemonkey codemonkey.pub"],
 )
@@ -202,7 +202,7 @@ def allow(app: App, name: str | None, key: str | None) -> None:
 REVOKE = Command(
     "revoke",
     Argument("name"),
-    help="Let somebody sign no more. What was signed until now stays valid.",
+    help="Revoke somebody's keys. Earlier signatures stay valid.",
     examples=["bd identity revoke codemonkey"],
 )
 
@@ -213,7 +213,7 @@ def revoke(app: App, name: str) -> None:
     if app.out.is_json:
         app.out.object({"name": name, "revoked": True})
     else:
-        app.out.said(f"✓ {name} may sign no more")
+        app.out.said(f"✓ {name} may no longer sign")
 
 
 SPEC = Group(
@@ -225,5 +225,5 @@ SPEC = Group(
         "allow": (ALLOW, allow),
         "revoke": (REVOKE, revoke),
     },
-    help="Make the key an agent signs with, and say whose keys a hub believes.",
+    help="Create signing keys, and decide whose keys a hub trusts.",
 )

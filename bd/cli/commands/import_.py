@@ -31,13 +31,13 @@ SPEC = Command(
     "import",
     Argument("source", required=False),
     Option("--input", "-i", name="given", help="The same as the argument."),
-    Flag("--dry-run", help="Only say what would be brought in."),
-    Flag("--dedup", help="Leave out beads whose title an open bead has already."),
+    Flag("--dry-run", help="Only show what would be imported."),
+    Flag("--dedup", help="Skip beads with the title of an open bead."),
     Option(
         "--on-conflict",
         kind=one_of(*CONFLICT_RULES),
         default="newer",
-        help="A bead that is here and differs: newer (default) takes the newer one, skip leaves it, fail stops.",
+        help="If a bead exists and differs: newer (default) keeps the newer one, skip keeps the existing one, fail stops.",
     ),
     help="""Import beads from JSONL, table dumps, or another tracker.
 
@@ -121,7 +121,7 @@ def _default(app: App) -> str:
             raise BadInput(f"{path} is a symbolic link", hint="name the file that is meant: bd import FILE")
         if os.path.isfile(path):
             return path
-    raise NotFound("no file is named, and there is no .beads/issues.jsonl here", hint="bd import FILE, FOLDER, or - for stdin")
+    raise NotFound("no file was given, and there is no .beads/issues.jsonl here", hint="bd import FILE, FOLDER, or - for stdin")
 
 
 def tell(app: App, batch: Batch, result: dict[str, list[Any]], *, dry_run: bool, published: bool) -> None:
@@ -143,7 +143,7 @@ def tell(app: App, batch: Batch, result: dict[str, list[Any]], *, dry_run: bool,
     _list(app, "waits for a bead that is not here", [edge for edge in result["dangling_dependencies"] if _waits(edge)])
     _list(app, "leads to a bead that is not here", [edge for edge in result["dangling_dependencies"] if not _waits(edge)])
     _list(app, "edge kept as a link", result["kept_as_links"])
-    _list(app, "note", notes + ([f"{batch.memories} memories are left out: they are no beads"] if batch.memories else []))
+    _list(app, "note", notes + ([f"{batch.memories} memories were skipped: they are not beads"] if batch.memories else []))
 
 
 def _waits(edge: str) -> bool:

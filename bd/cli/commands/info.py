@@ -23,7 +23,7 @@ _SAMPLES = 3
 
 SPEC = Command(
     "info",
-    Flag("--schema", help="Also what a client of a database would ask for."),
+    Flag("--schema", help="Also the tables that a database client expects."),
     help="Show where the hub is, and what is in it.",
     examples=["bd info --schema --json"],
 )
@@ -71,10 +71,10 @@ def where(app: App) -> None:
 CONTEXT = Command(
     "context",
     Argument("bead", required=False),
-    help="""Print what a bead starts from; without one, repository, branch and remote.
+    help="""Print a bead's context; without a bead: repository, branch and remote.
 
-    That is what its context_refs name: outputs of other beads (task:ID:output) and files of the hub. What is elsewhere
-    is only named.
+    The context is what its context_refs refer to: outputs of other beads (task:ID:output) and files of the hub.
+    References to anything else are only listed.
     """,
     examples=["bd context hub-7k3q", "bd context --json"],
 )
@@ -113,12 +113,12 @@ def _context_of(app: App, typed: str) -> None:
     for place, entry in enumerate(found):
         app.out.line(("\n" if place else "") + printed(entry))
     if not found:
-        app.out.said(f"{bead.id} names nothing to start from.")
+        app.out.said(f"{bead.id} has no context_refs.")
 
 
 PING = Command(
     "ping",
-    help="Say that the hub can be read, and how fast.",
+    help="Check that the hub can be read, and how fast.",
     examples=["bd ping --json"],
 )
 

@@ -18,11 +18,11 @@ if TYPE_CHECKING:
 SPEC = Command(
     "init",
     Argument("folder", required=False),
-    Option("--prefix", "-p", help="What ids start with; made from the folder's name when left out."),
+    Option("--prefix", "-p", help="The prefix of ids; default: made from the folder's name."),
     Option("--remote", help="The git URL that the fleet shares; becomes origin."),
-    Option("--branch", help="Keep the hub on a branch of its own."),
-    Option("--domain", help="The part behind @ of an owner; the prefix when left out."),
-    help="Make a hub here, or join the one that is there. Doing it twice changes nothing.",
+    Option("--branch", help="Keep the hub on its own branch."),
+    Option("--domain", help="The part after @ in owners; default: the prefix."),
+    help="Create a hub here, or join the existing one. Repeating it changes nothing.",
     examples=[
         "bd init                      a hub in this repository, on its branch",
         "bd init hub --prefix hub --remote git@host:team/hub.git",
@@ -35,7 +35,7 @@ def run(app: App, folder: str | None, prefix: str | None, remote: str | None, br
     """Create a hub here, or join the existing one. Repeating it changes nothing."""
     where = os.path.abspath(os.path.join(app.flags.directory or "", folder or ""))
     if folder and folder.startswith("-"):
-        raise BadInput(f"{folder!r} is no folder")
+        raise BadInput(f"{folder!r} is not a folder")
     chosen = ids.check_prefix(prefix) if prefix else _prefix_of(where)
     made, hub = make_hub(where, chosen, app.open_clone, remote=remote, branch=branch, domain=domain, own=folder is not None)
     app.use(hub)
@@ -54,7 +54,7 @@ def run(app: App, folder: str | None, prefix: str | None, remote: str | None, br
         return
     name = hub.branch.removeprefix("refs/heads/")
     app.out.said(
-        f"✓ {'Made a hub' if made else 'The hub is there'}: {where}, branch {name}"
+        f"✓ {'Made a hub' if made else 'The hub exists'}: {where}, branch {name}"
         + (f", shared through {hub.remote_name}" if hub.remote_name else "")
     )
     app.out.said('  Next: bd create "The first thing to do"')

@@ -32,26 +32,26 @@ def _change(app: App, arguments: tuple[str, ...], key: str, said: str) -> None:
 ADD = Command(
     "add",
     Argument("arguments", many=True, required=True, metavar="BEAD... LABEL"),
-    help="Put a label on beads.",
+    help="Add a label to beads.",
     examples=["bd label add hub-7k3q infra/auth"],
 )
 
 
 def add(app: App, arguments: tuple[str, ...]) -> None:
-    """Put a label on beads."""
+    """Add a label to beads."""
     _change(app, arguments, "add", "added")
 
 
 REMOVE = Command(
     "remove",
     Argument("arguments", many=True, required=True, metavar="BEAD... LABEL"),
-    help="Take a label off beads.",
+    help="Remove a label from beads.",
     examples=["bd label remove hub-7k3q infra/auth"],
 )
 
 
 def remove(app: App, arguments: tuple[str, ...]) -> None:
-    """Take a label off beads."""
+    """Remove a label from beads."""
     _change(app, arguments, "remove", "removed")
 
 

@@ -25,17 +25,17 @@ SPEC = Command(
         narrows=True,
         help="Stored or derived: open, in_progress, ready, stalled, all ...",
     ),
-    Flag("--all", name="everything", help="Done beads too, where no --status is given."),
+    Flag("--all", name="everything", help="Also done beads, if no --status is given."),
     *FILTERS,
     Option("--limit", "-n", kind=whole_number(0), help="At most this many; 0 is no limit."),
     Option(
         "--sort", default="priority", help="priority, effective, created, updated, closed, status, id, title, type, assignee."
     ),
-    Flag("--reverse", "-r", help="The other way round."),
+    Flag("--reverse", "-r", help="Reverse the order."),
     Flag("--ready", help="Only what is ready, as --status ready."),
     help="""List beads by status, label, type and more.
 
-    Without --status: whatever is not done. Text is cut at 50 lines (and says so), JSON never.
+    Without --status: everything that is not done. Text is limited to 50 lines (with a note), JSON is not.
     """,
     examples=[
         "bd list                                  everything that is not done",
@@ -58,6 +58,6 @@ def run(app: App, limit: int | None, sort: str, reverse: bool, ready: bool, **fl
         age = app.out.age(bead.get("waiting_since") or bead.updated_at, app.now)
         return f"waits for {escaped(wanted.waiting or '')}, {age}: {escaped(bead.get('status_reason') or 'no question noted')}"
 
-    empty = "No beads match." if wanted != Wanted() else "No beads that are not done. `bd create TITLE` makes one."
+    empty = "No beads match." if wanted != Wanted() else "No unfinished beads. `bd create TITLE` makes one."
     how: dict[str, Any] = {"tail": question} if wanted.waiting else {"with_state": True}
     show_list(app, snapshot, beads, limit=limit, default_limit=50, empty=empty, **how)

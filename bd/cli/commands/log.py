@@ -44,7 +44,7 @@ SPEC = Command(
     Option("--limit", "-n", kind=whole_number(0), help="Only the last N; 0 is all. Without --since 30, in JSON all."),
     help="""Show what happened in the fleet, a line for each transition.
 
-    Newest last. With --follow and --json: an object a line, for the stream has no end.
+    Newest last. With --follow and --json: one object per line, because the stream is endless.
     """,
     examples=[
         "bd log                        the last 30 transitions",
@@ -58,7 +58,7 @@ SPEC = Command(
 def run(app: App, follow: bool, since: str | None, limit: int | None) -> None:
     """Show what happened in the fleet, a line for each transition."""
     if follow and app.flags.at:
-        raise BadInput("--follow shows what happens, --at what was", hint="leave one of them out")
+        raise BadInput("--follow shows what comes, --at the past", hint="leave one of them out")
     if follow:
         gc.enable()
     hub = app.hub

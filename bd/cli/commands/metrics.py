@@ -25,11 +25,11 @@ SPEC = Command(
     Option("--since", metavar="WHEN", narrows=True, help="Only what happened after this time, or in so long (`7d`)."),
     Flag("--plot", help="Draw bars."),
     Flag("--prometheus", name="as_prometheus", help="Print them for Prometheus."),
-    Flag("--html", name="as_html", help="Print a page that needs nothing else."),
+    Flag("--html", name="as_html", help="Print a self-contained page."),
     help="""Show how the fleet is doing in numbers, read from git's history.
 
     Queue by phase and tier, waits, throughput, lost pushes, attempts, costs, and each agent. The history is read
-    once; the next time only what is new.
+    once; later runs read only new commits.
     """,
     examples=[
         "bd metrics --since 7d",
@@ -45,7 +45,7 @@ def run(app: App, since: str | None, plot: bool, as_prometheus: bool, as_html: b
     if as_prometheus and since:
         raise BadInput("Prometheus counts from the beginning", hint="leave --since out; its queries choose the time")
     if sum((plot, as_prometheus, as_html, app.flags.json)) > 1:
-        raise BadInput("--plot, --prometheus, --html and --json are four ways to print the same", hint="leave out all but one")
+        raise BadInput("--plot, --prometheus, --html and --json can't be combined", hint="leave out all but one")
     start = past_instant(since, app.now) if since else None
     snapshot = app.snapshot()
     tip = snapshot.commit if app.flags.at else app.hub.published() or snapshot.commit

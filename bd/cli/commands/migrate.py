@@ -28,15 +28,15 @@ if TYPE_CHECKING:
 SPEC = Command(
     "migrate",
     Argument("source", required=False, metavar="FROM"),
-    Flag("--dry-run", help="Only say what would be done."),
-    Option("--prefix", "-p", help="What new ids start with; taken from the workspace when left out."),
-    Option("--branch", help="Make the hub on a branch of its own."),
+    Flag("--dry-run", help="Only show what would be done."),
+    Option("--prefix", "-p", help="The prefix of new ids; default: the workspace's."),
+    Option("--branch", help="Create the hub on its own branch."),
     Option("--remote", help="The git URL that the fleet shares; becomes origin."),
-    Flag("--inspect", help="Only say whether there is something to migrate."),
+    Flag("--inspect", help="Only show whether there is something to migrate."),
     Flag("--yes", "-y", hidden=True),
-    help="""Bring a workspace of the Go tool over: the hub, and every bead in it.
+    help="""Migrate a workspace of the Go tool: create the hub, and import every bead.
 
-    Finds its export or table dumps here or in FROM. Ids, comments, dependencies and times stay. Doing it twice changes nothing.
+    Finds its export or table dumps here or in FROM. Ids, comments, dependencies and times stay. Repeating it changes nothing.
     """,
     examples=[
         "bd migrate --dry-run              what would become of the Go tool's workspace here",
@@ -89,7 +89,7 @@ def _nothing(app: App) -> None:
     if app.out.is_json:
         app.out.object({"created": 0, "updated": 0, "unchanged": 0, "needed": False})
     else:
-        app.out.said("Nothing to migrate: the hub is there, and no export or dump of the Go tool lies here.")
+        app.out.said("Nothing to migrate: the hub is there, and no export or dump of the Go tool was found.")
 
 
 def _inspect(app: App, place: str, *, is_there: bool) -> None:

@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 
 SPEC = Command(
     "overseer",
-    Flag("--once", help="One round, instead of one every interval until it is ended."),
+    Flag("--once", help="Only one round, instead of one per interval until interrupted."),
     Option("--interval", kind=DURATION, default=900.0, help="Between two rounds (15m)."),
-    help="""Free what has stalled and keep house, once or for ever.
+    help="""Free stalled claims and do chores, once or continuously.
 
     Any agent's poll does so as well; nothing depends on an overseer. `bd attention` lists what needs a person.
     """,
@@ -32,7 +32,7 @@ SPEC = Command(
 def run(app: App, once: bool, interval: float) -> None:
     """Free stalled claims and run chores, once or for ever."""
     if app.out.is_json and not once:
-        raise BadInput("--json is one document, and this would go on for ever", hint="add --once")
+        raise BadInput("--json is one document, but this runs until interrupted", hint="add --once")
     gc.enable()
     _round(app)
     while not once:

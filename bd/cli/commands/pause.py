@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 SPEC = Command(
     "pause",
     Option("--reason", "-r", help="Why; shown to everybody who is refused a claim."),
-    help="""Let nobody claim until `bd resume`.
+    help="""Pause the fleet: nobody can claim until `bd resume`.
 
-    What is in work goes on and is closed as ever; every claim ends with exit 3 and `reason` paused.
+    Work in progress continues and can be closed; every claim ends with exit 3 and `reason` paused.
     """,
     examples=['bd pause --reason "moving the cluster"'],
 )

@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 APPLY = Command(
     "apply",
     Argument("file"),
-    Flag("--dry-run", help="Check it against the hub, and only say what would be made."),
-    Option("--idempotency-key", help="A second apply with this key makes nothing, and answers with the first one's beads."),
+    Flag("--dry-run", help="Check it against the hub, and only show what would be created."),
+    Option("--idempotency-key", help="A second apply with this key creates nothing, and returns the first one's beads."),
     Option("--parent", help="The bead the root is part of."),
     Flag("--force", help="Assign also to agents that are offline."),
-    help="""Make everything a plan file says (- reads stdin) in one commit, or nothing.
+    help="""Create everything in a plan file (- reads stdin) in one commit, or nothing.
 
     A plan has a title, any other field of its root, and tasks: beads with a name each, and with what they wait for by
     name or id. The root is done last.
@@ -80,7 +80,7 @@ def _show_plan(app: App, operation: ApplyPlan) -> None:
 EXPORT = Command(
     "export",
     Argument("root"),
-    help="Write a DAG as the plan file that makes it anew, without what became of it.",
+    help="Write a DAG as a plan file that recreates it, without its results.",
     examples=["bd plan export hub-7k3q > plan.yaml"],
 )
 
@@ -102,5 +102,5 @@ SPEC = Group(
         "apply": (APPLY, apply),
         "export": (EXPORT, export),
     },
-    help="Make a whole DAG from a plan file, and write one.",
+    help="Create a DAG from a plan file, or write one.",
 )

@@ -13,11 +13,11 @@ if TYPE_CHECKING:
 
 SPEC = Command(
     "poll",
-    Option("--interval", kind=DURATION, help="How often to look, instead of what the agent's file says."),
+    Option("--interval", kind=DURATION, help="The poll interval, instead of the agent file's."),
     help="""Say whether an agent should look for work now, and keep its pace.
 
-    Three polls without work double the interval, up to 2 hours; work brings it back. Frees what has stalled.
-    Ends with 0 when something is ready for the agent, with 3 when not.
+    Three polls without work double the interval, up to 2 hours; work resets it. Also frees stalled claims.
+    Exit 0 if something is ready for the agent, else 3.
     """,
     examples=["bd poll --agent codemonkey --json"],
 )

@@ -62,16 +62,16 @@ def _names(pool: Pool) -> str:
 
 STATUS = Command(
     "status",
-    help="""Show what each pool wants, and who of it runs on this host.
+    help="""Show each pool's desired size, and which members run on this host.
 
-    With --at: who of it was there by the capacity files of then, on any host.
+    With --at: the members at that time by their capacity files, on any host.
     """,
     examples=["bd pool status --json"],
 )
 
 
 def status(app: App) -> None:
-    """Show what each pool needs, and which members run on this host."""
+    """Show each pool's desired size, and which members run on this host."""
     app.leave_out(SIGNS, "what runs on this host and what its checks said")
     pools = pools_of(app.snapshot()).values()
     if app.flags.at:
@@ -108,7 +108,7 @@ SCALE = Command(
     "scale",
     Argument("name", kind=AGENT),
     Argument("size", metavar="N|up|down|auto"),
-    help="Ask for a size of a pool, which goes before its check; auto goes by the check again.",
+    help="Set a pool's size, which overrides its check; auto returns to the check.",
     examples=["bd pool scale codemonkey 2", "bd pool scale codemonkey auto"],
 )
 
@@ -128,7 +128,7 @@ def _size(app: App, name: str, size: str) -> str:
     if size == "auto" or (size.isascii() and size.isdigit()):
         return size
     if size not in ("up", "down"):
-        raise BadInput(f"{size!r} is no size", hint="a number, up, down or auto")
+        raise BadInput(f"{size!r} is not a size", hint="a number, up, down or auto")
     pool = pools_of(app.snapshot(fetch=True)).get(name, Pool(name))
     running = sum(one.get("pool") == name and not one.get("drained_at") for _, one in Quarters(app.hub).members())
     base = running if pool.size is None else pool.size
@@ -167,10 +167,10 @@ def _line(one: dict[str, Any]) -> str:
 
 RUN = Command(
     "run",
-    Flag("--once", help="One round, instead of one after another until it is ended."),
+    Flag("--once", help="Only one round, instead of running until interrupted."),
     help="""Start and drain members until every pool has its size; one controller for each hub and host.
 
-    Members live on when it ends, and are found again by the next. Commands run where `bd trust` has pinned them.
+    Members live on when it ends, and are found again by the next. Only commands that `bd trust` has pinned are run.
     """,
     examples=["bd pool run --once"],
 )
@@ -179,7 +179,7 @@ RUN = Command(
 def run(app: App, once: bool) -> None:
     """Start and drain members until every pool has its size; one controller for each hub and host."""
     if app.out.is_json and not once:
-        raise BadInput("--json is one document, and this would go on for ever", hint="add --once")
+        raise BadInput("--json is one document, but this runs until interrupted", hint="add --once")
     if os.name != "posix":
         raise BadInput("pools need a POSIX system", hint="start `bd work` on each agent instead")
     quarters, told = Quarters(app.hub), []

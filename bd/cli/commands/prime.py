@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 
 SPEC = Command(
     "prime",
-    help="""Print what an agent has to know: who it is, the loop, the rules.
+    help="""Print what an agent needs to know: who it is, the loop, the rules.
 
-    Says nothing outside of a hub, so that a hook may call it everywhere.
+    Prints nothing outside of a hub, so that hooks can call it anywhere.
     """,
     examples=["bd prime --agent codemonkey"],
 )

@@ -16,10 +16,10 @@ _LOST = frozenset({"unknown_dependency", "unknown_parent", "unknown_link"})
 
 SPEC = Command(
     "purge",
-    Flag("--dry-run", help="Only say what would be removed."),
+    Flag("--dry-run", help="Only show what would be removed."),
     Flag("--force", "-f", help="Do not ask; there is nothing to ask."),
     Option("--older-than", help="Only what is older; there is nothing."),
-    help="""Remove what was made to be thrown away: there is nothing.
+    help="""Does nothing: hubs have no temporary beads.
 
     Every bead stays; `bd archive` moves old ones out of the way, `bd delete` removes one.
     """,
@@ -33,21 +33,21 @@ def run(app: App, dry_run: bool, force: bool, older_than: str | None) -> None:
     if app.out.is_json:
         app.out.object({"purged_count": 0, **({"dry_run": True} if dry_run else {})})
     else:
-        app.out.said("Nothing to purge: no bead here is made to be thrown away. `bd archive` moves old ones out of the way.")
+        app.out.said("Nothing to purge: hubs have no temporary beads. `bd archive` moves old ones out of the way.")
 
 
 REPAIR_DEPS = Command(
     "repair-deps",
-    help="""Name the edges that lead nowhere.
+    help="""List edges to missing beads.
 
-    `bd dep remove` takes one away, which needs a person's judgement: a bead may still come.
+    Whether to remove one with `bd dep remove` is for a person to decide: the bead may still arrive.
     """,
     examples=["bd repair-deps --json"],
 )
 
 
 def repair_deps(app: App) -> None:
-    """Name the edges that lead nowhere."""
+    """List edges to missing beads."""
     findings = examine(app.hub, app.snapshot(), app.now, remote=False)
     found = [finding for finding in findings if finding.code in _LOST]
     if app.out.is_json:

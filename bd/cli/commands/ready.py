@@ -32,12 +32,12 @@ SPEC = Command(
     *FILTERS,
     Option("--limit", "-n", kind=whole_number(0), help="At most this many; 0 is no limit."),
     Option("--sort", default="priority", help="priority (default), oldest, created, updated, title ..."),
-    Flag("--all", name="everybody", help="Also what does not fit the agent."),
-    Flag("--explain", help="Also what is blocked, and by what."),
+    Flag("--all", name="everybody", help="Also beads that do not fit the agent."),
+    Flag("--explain", help="Also blocked beads, and what blocks them."),
     Flag("--claim", name="take", hidden=True),
     help="""List the beads that can be worked on now, best first.
 
-    Ready means open, unblocked, due and held by nobody. With --agent: only what that agent may
+    Ready means open, unblocked, due and unclaimed. With --agent: only what that agent may
     take, by the same rule that `bd claim --next` uses.
     """,
     examples=[
@@ -110,7 +110,7 @@ def _claim_first(app: App, found: Lineup) -> None:
     elif app.out.is_json:
         app.out.json([])
     else:
-        app.out.note("nothing that was asked for is ready")
+        app.out.note("none of the requested beads is ready")
 
 
 def _explain(app: App, found: Lineup) -> None:

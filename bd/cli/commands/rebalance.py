@@ -27,7 +27,7 @@ MOVE_BEADS = Command(
     Option("--interval", kind=DURATION, default=INTERVAL_S, help="Between two rounds of --loop (5m)."),
     help="""Give idle agents work that waits in the queues of overloaded ones.
 
-    An agent idle for 2 minutes, with a fresh sign of life, gets up to 3 ready beads from the queues of agents with more
+    An agent idle for 2 minutes, with a recent heartbeat, gets up to 3 ready beads from the queues of agents with more
     than 5, or that are away; the least urgent first, none with a base priority below 50, each only once, 10 in all.
     It has to have the skills; only beads of 80 and more without labels may go to anybody. Any number of rebalancers
     may run.
@@ -39,7 +39,7 @@ MOVE_BEADS = Command(
 def move_beads(app: App, dry_run: bool, loop: bool, interval: float) -> None:
     """Give idle agents work that waits in the queues of overloaded ones."""
     if loop and (dry_run or app.out.is_json):
-        raise BadInput("--loop goes on for ever, and shows lines", hint="leave out --loop, or --dry-run and --json")
+        raise BadInput("--loop runs until interrupted, and prints lines", hint="leave out --loop, or --dry-run and --json")
     if dry_run:
         snapshot = _looked_at(app)
         if not app.flags.at:  # a view of the past, not something that could be done
@@ -95,7 +95,7 @@ def _show_moves(app: App, found: Cycle, snapshot: Snapshot) -> None:
 
 STATUS = Command(
     "status",
-    help="Show who would get what, and why others get and give nothing.",
+    help="Show who would receive what, and why others neither receive nor give.",
     examples=["bd rebalance status --json"],
 )
 

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 SPEC = Command(
     "release",
     Argument("beads", many=True, required=True),
-    Option("--reason", "-r", help="Why; kept on the bead."),
-    Flag("--force", help="Take it from whoever holds it (needs --reason)."),
+    Option("--reason", "-r", help="The reason; kept on the bead."),
+    Flag("--force", help="Take it from its holder (needs --reason)."),
     help="""Give a bead back; it costs no attempt.
 
     From the second time in a row on, it is hidden for a while: 10s, then twice as long, at most 5m.

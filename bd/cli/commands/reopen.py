@@ -15,12 +15,12 @@ SPEC = Command(
     "reopen",
     Argument("beads", many=True, required=True),
     Option("--reason", "-r", help="Why; kept as a comment."),
-    help="Open beads again.",
+    help="Reopen beads.",
     examples=['bd reopen hub-7k3q --reason "it came back"'],
 )
 
 
 def run(app: App, beads: tuple[str, ...], reason: str | None) -> None:
-    """Open beads again."""
+    """Reopen beads."""
     outcome = app.publish(Reopen(**app.asked(beads, ids=list(beads), reason=reason)))
     app.show_written(outcome, "Reopened")

@@ -23,11 +23,11 @@ ADD = Command(
     "add",
     Argument("name"),
     Option("--cron", required=True, help='Five fields: minute hour day month weekday, such as "0 9 * * 1".'),
-    Option("--tz", default="UTC", help="The time zone that the expression is in (UTC)."),
+    Option("--tz", default="UTC", help="The time zone of the expression (UTC)."),
     Option("--title", required=True, help="The title of its beads."),
     Option("--type", "-t", name="bead_type", help="task, bug, research ... (task)"),
-    Option("--priority", "-p", kind=PRIORITY, help="0 to 4; 2 when left out."),
-    Option("--description", "-d", help="What it is about; - reads stdin."),
+    Option("--priority", "-p", kind=PRIORITY, help="0 to 4; default: 2."),
+    Option("--description", "-d", help="The description; - reads stdin."),
     Option("--assignee", "-a", help="Route the beads to this agent or person."),
     Option("--expected", help="How long one should take, such as 45m."),
     Option("--parent", help="The bead they are part of."),
@@ -35,8 +35,8 @@ ADD = Command(
     list_option("--needs", help="Capabilities they take."),
     help="""Add a schedule; its first tick is the next one.
 
-    Any agent's idle poll makes what is due, and so does `bd schedule run`. Of several ticks that nobody made, the last
-    is made.
+    Any agent's idle poll creates what is due, and so does `bd schedule run`. Of several missed ticks only the last
+    is made up for.
     """,
     examples=[
         'bd schedule add audit --cron "0 9 * * 1" --title "Audit the dependencies" --tz Europe/Berlin',
@@ -94,13 +94,13 @@ def _row(shown: Any) -> list[str]:
 REMOVE = Command(
     "remove",
     Argument("name"),
-    help="Remove a schedule; what it has made stays.",
+    help="Remove a schedule; its beads stay.",
     examples=["bd schedule remove audit"],
 )
 
 
 def remove(app: App, name: str) -> None:
-    """Remove a schedule; what it has made stays."""
+    """Remove a schedule; its beads stay."""
     outcome = app.publish(RemoveSchedule(**app.asked(name=name)))
     lookup.tell_removed(app, "schedule", name, outcome)
 
@@ -108,13 +108,13 @@ def remove(app: App, name: str) -> None:
 RUN = Command(
     "run",
     Argument("names", many=True),
-    help="Make the beads of the ticks that are due, of all schedules or of those named.",
+    help="Create the due beads, of all schedules or of the named ones.",
     examples=["bd schedule run            make what is due, such as from a cron line"],
 )
 
 
 def run(app: App, names: tuple[str, ...]) -> None:
-    """Make the beads of the ticks that are due, of all schedules or of those named."""
+    """Create the due beads, of all schedules or of the named ones."""
     app.refuse_past()
     snapshot = app.snapshot(fetch=True)
     unknown = next((name for name in names if schedules.schedule_of(name, snapshot) is None), None)
@@ -145,5 +145,5 @@ SPEC = Group(
         "remove": (REMOVE, remove),
         "run": (RUN, run),
     },
-    help="Make beads by the clock: one a tick, whoever is awake.",
+    help="Create beads on a schedule.",
 )

@@ -16,7 +16,7 @@ SPEC = Command(
     Argument("file", kind=one_of(*json_schemas.FILES), default="bead"),
     help="""Print the JSON Schema of a hub's files, for editors.
 
-    Of a bead, when left out. A file points to it in its first line: `# yaml-language-server: $schema=PATH`.
+    Default: bead. A file points to it in its first line: `# yaml-language-server: $schema=PATH`.
     """,
     examples=["bd schema bead > .beads/bead.schema.json", "bd schema config"],
 )

@@ -30,18 +30,18 @@ SPEC = Command(
     "serve",
     Option("--host", default="127.0.0.1", shows_default=True, help="Where to listen."),
     Option("--port", kind=whole_number(0, 65535), default=PORT, shows_default=True, help="0 takes any free port."),
-    Option("--token-file", metavar="FILE", help="Who may change things: lines with a name and a token; made if missing."),
+    Option("--token-file", metavar="FILE", help="The people who may write: lines with a name and a token; created if missing."),
     Option(
         "--name", name="names", multiple=True, metavar="HOST", help="Answer to this host name too (a proxy's); may be repeated."
     ),
-    Flag("--private", help="Nobody looks without a token."),
+    Flag("--private", help="Reading requires a token, too."),
     Option("--hook-secrets", metavar="FILE", help="Take webhooks: lines with github, gitea or gitlab and its secret."),
-    Option("--forward", name="forwards", multiple=True, metavar="AGENT=URL", help="Post what is ready for an agent there."),
+    Option("--forward", name="forwards", multiple=True, metavar="AGENT=URL", help="Post the agent's ready beads to a URL."),
     help="""Show the hub as live web pages.
 
     The board, every bead with its history, agents, numbers; Prometheus' /metrics; /healthz. Only this machine reaches
-    it unless told otherwise, and it works without the internet. Needs the extra `gitbeads[serve]`. Webhooks come to
-    /hooks/github and its kin; their secrets may also stand in BD_HOOK_SECRET_GITHUB. BD_FORWARD_TOKEN goes to gateways.
+    it by default, and it works without the internet. Needs the extra `gitbeads[serve]`. Webhooks come to
+    /hooks/github and the like; their secrets can also be in BD_HOOK_SECRET_GITHUB. BD_FORWARD_TOKEN goes to gateways.
     """,
     examples=[
         "bd serve                                     look, at http://127.0.0.1:8750/",
@@ -57,7 +57,7 @@ def run(app: App, host: str, port: int, token_file: str | None, names: tuple[str
     if not find_spec("starlette") or not find_spec("uvicorn"):
         raise BadInput("serving pages needs an extra", hint="pip install 'gitbeads[serve]'")
     if private and not token_file:
-        raise BadInput("--private lets in who has a token", hint="--token-file FILE says who that is")
+        raise BadInput("--private requires people with tokens", hint="name them with --token-file FILE")
     people = people_of(token_file, lambda: app.identity.by.split(":", 1)[-1], app.out.note) if token_file else ()
     app.hub.view()  # no hub, no server
     gc.enable()
@@ -86,10 +86,10 @@ def _equip(site: Site, secrets_file: str | None, forwards: tuple[str, ...]) -> N
 
 
 def _warn(app: App, people: tuple[Person, ...], *, is_private: bool) -> None:
-    who = "only people with a token may change anything" if people else "nobody may change anything: no token was given"
+    who = "only people with a token may change anything" if people else "nobody may change anything without --token-file"
     if not is_private:
-        app.out.note(f"warning: whoever reaches this address can read everything in this hub; {who}")
-    app.out.note("warning: what is sent is not encrypted; a proxy with TLS in front of it is")
+        app.out.note(f"warning: anybody who can reach this address can read the whole hub; {who}")
+    app.out.note("warning: the connection is not encrypted; put a TLS proxy in front of it")
 
 
 def _tell(app: App, address: str, people: tuple[Person, ...]) -> None:

@@ -33,12 +33,12 @@ _HEADS = {".cursor/rules/bd.mdc": "---\ndescription: How work is kept here\nalwa
 SPEC = Command(
     "setup",
     Argument("tool", required=False, metavar="TOOL"),
-    Flag("--check", help="Only say whether the section is there and up to date."),
-    Flag("--remove", help="Take the section out again."),
+    Flag("--check", help="Only check that the section exists and is up to date."),
+    Flag("--remove", help="Remove the section."),
     Flag("--list", name="list_tools", help="List the tools and the files they read."),
-    help="""Tell a coding agent of bd, in the files it reads.
+    help="""Tell a coding agent about bd, in the files that it reads.
 
-    `--list` has the tools: agents, claude, codex, cursor, aider ... Writes only its own section, between two marks; the rest of each file stays as it is.
+    `--list` has the tools: agents, claude, codex, cursor, aider ... Writes only its own section, between two markers; the rest of each file is unchanged.
     """,
     examples=[
         "bd setup claude              write bd's section into AGENTS.md and CLAUDE.md",

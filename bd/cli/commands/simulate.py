@@ -24,8 +24,13 @@ SPEC = Command(
     *SCENARIO,
     Option("--push-limit", kind=real_number(0), help="Pushes a minute that the host allows."),
     Option("--max-wait", kind=DURATION, help="How long 95% of the beads may wait at most."),
-    Option("--sweep", kind=SWEEP, metavar="NAME=LOW..HIGH", help="Double a number from run to run, and say how far it holds."),
-    help="""Try out a fleet on paper: waits, lost pushes, pushes a minute.
+    Option(
+        "--sweep",
+        kind=SWEEP,
+        metavar="NAME=LOW..HIGH",
+        help="Double a number from run to run, and report up to where the bounds hold.",
+    ),
+    help="""Simulate a fleet: waits, lost pushes, pushes per minute.
 
     Agents pace themselves as real ones do; every push is a race for the hub branch. Needs no hub and changes nothing.
     """,
@@ -38,7 +43,7 @@ SPEC = Command(
 
 
 def run(app: App, push_limit: float | None, max_wait: float | None, sweep: Sweep | None, **typed: Any) -> None:
-    """Try out a fleet on paper: waits, lost pushes, pushes a minute."""
+    """Simulate a fleet: waits, lost pushes, pushes per minute."""
     scenario = scenario_of(**typed)
     bounds = Bounds(push_limit, max_wait)
     if sweep is not None:

@@ -23,13 +23,13 @@ SPEC = Command(
     Argument("title"),
     Flag("--wait", help="Give the bead back until the subtask is closed; it costs no attempt."),
     Option("--type", "-t", name="bead_type", help="task, bug, research ... (task)"),
-    Option("--priority", "-p", kind=PRIORITY, help="0 to 4; the bead's own when left out."),
-    Option("--description", "-d", help="What it is about; - reads stdin."),
+    Option("--priority", "-p", kind=PRIORITY, help="0 to 4; default: the bead's own."),
+    Option("--description", "-d", help="The description; - reads stdin."),
     Option("--assignee", "-a", help="Route it to this agent or person."),
     list_option("--labels", "-l", "--label", help="Labels."),
-    list_option("--needs", help="Capabilities it takes."),
+    list_option("--needs", help="Capabilities that it needs."),
     list_option("--deps", help="What it waits for: ids."),
-    help="""Make a subtask of the bead one works on, which goes on or waits for it.
+    help="""Create a subtask of a bead in progress, which continues or waits for the subtask.
 
     After --wait the command should end. When every subtask is closed, the bead is offered first to the agent that
     had it, for two of its intervals, then to anyone.
@@ -42,7 +42,7 @@ SPEC = Command(
 
 
 def run(app: App, bead: str, title: str, *, wait: bool, **flags: Any) -> None:
-    """Create a subtask of the bead in progress, which continues or waits for it."""
+    """Create a subtask of a bead in progress, which continues or waits for the subtask."""
     given = {
         "type": flags["bead_type"],
         "priority": flags["priority"],
@@ -62,4 +62,4 @@ def run(app: App, bead: str, title: str, *, wait: bool, **flags: Any) -> None:
         app.out.line(made_id)
     else:
         app.out.line(f"✓ Spawned {app.out.styled(made_id, 'bold')} — {escaped(made.title)}")
-        app.out.line(f"  {parent_id} waits for it; it is given back." if wait else f"  {parent_id} goes on.")
+        app.out.line(f"  {parent_id} waits for it; it is given back." if wait else f"  {parent_id} continues.")

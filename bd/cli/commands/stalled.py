@@ -30,8 +30,8 @@ SPEC = Command(
     Flag("--reassign", name="free", help="Free them: open again for others, or given up after the last attempt."),
     help="""List the beads whose holders are gone, and free them.
 
-    Reserved and never started, no more signs of life, or over twice the expected time. A claim with fresh signs of
-    life is never stalled. Freeing compares token, attempt and the last sign: whoever is back in time keeps the bead.
+    A stalled claim was reserved and never started, is silent, or takes over twice the expected time. One with recent
+    heartbeats is never stalled. Freeing compares token, attempt and the last heartbeat: a holder who is back in time keeps the bead.
     """,
     examples=[
         "bd stalled",
@@ -101,7 +101,7 @@ def _refuse_living(wanted: set[str], found: list[Stall]) -> None:
     """Refuse to free a named bead that has not stalled. Raises WrongState."""
     living = sorted(wanted - {stall.id for stall in found})
     if living:
-        hint = f'`bd release {living[0]} --force --reason "why"` takes it from a holder who lives'
+        hint = f'`bd release {living[0]} --force --reason "why"` takes it from a live holder'
         raise WrongState(f"{', '.join(living)} has not stalled", hint=hint, id=living[0])
 
 

@@ -20,7 +20,7 @@ SPEC = Command(
     Flag("--accept-rewrite", help="Go on from a hub whose history was rewritten."),
     Flag("--force", help="Also take hand edits that end claims, or change owners and attempts."),
     Option("--reason", "-r", help="With --force: why. Needed to change what somebody holds."),
-    help="""Publish what is local, bring in what is new.
+    help="""Publish local changes, and fetch new ones.
 
     Edited bead files are checked, committed and published; what the hub refuses is kept and listed.
     """,
@@ -67,12 +67,14 @@ def synchronise(app: App, *, force: bool = False, reason: str | None = None) -> 
     else:
         mark = "" if refused or edits.damages else "✓ "
         app.out.said(
-            f"{mark}In step with the hub at {outcome.commit[:7]}: {outcome.replayed} published, {outcome.received} received"
+            f"{mark}Up to date with the hub at {outcome.commit[:7]}: {outcome.replayed} published, {outcome.received} received"
         )
     for note in outcome.notes:
         app.out.note(note)
     for item in refused:
-        app.out.note(f"refused: {item['error']} (kept; `bd sync --kept` lists it, `bd sync --dismiss {item['uid']}` lets it go)")
+        app.out.note(
+            f"refused: {item['error']} (kept; `bd sync --kept` lists it, `bd sync --dismiss {item['uid']}` dismisses it)"
+        )
     for damage in edits.damages:
         app.out.note(f"left alone: {damage.path} {damage.reason}")
     app.warn_of_keys(unknown)
@@ -97,6 +99,6 @@ def _accept(app: App) -> None:
     if app.out.is_json:
         app.out.object({"published": True, "received": 0, "replayed": 0, "refused": [], "kept": lost, "tip": tip})
         return
-    app.out.said(f"✓ Going on from {tip[:7]} ({times.time_text(app.now)})")
+    app.out.said(f"✓ Continuing from {tip[:7]} ({times.time_text(app.now)})")
     if lost:
         app.out.said(f"  {len(lost)} unpublished writes of this clone are kept: bd sync --kept")

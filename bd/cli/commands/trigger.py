@@ -98,10 +98,10 @@ FIRE = Command(
     "fire",
     Argument("name"),
     Argument("file"),
-    Option("--delivery", help="What tells this event from any other; else the address of what it is about."),
+    Option("--delivery", help="The event's id; default: the address of its subject."),
     help="""Apply a trigger's plan to an event: a JSON object from a file, or - for stdin.
 
-    The same event makes nothing a second time, whoever brings it.
+    The same event never creates anything twice.
     """,
     examples=["bd trigger fire review event.json --delivery 72d3162e"],
 )
@@ -116,16 +116,14 @@ def fire(app: App, name: str, file: str, delivery: str | None) -> None:
     on = triggers.parse_on(str(trigger["on"]))
     key = triggers.forge_key(on, event, delivery) if on.kind in triggers.FORGES else delivery
     if not key:
-        raise BadInput(
-            "nothing tells this event from another", hint="--delivery ID; `bd trigger run` finds ended DAGs and new files"
-        )
+        raise BadInput("the event has no id", hint="--delivery ID; `bd trigger run` finds ended DAGs and new files")
     _tell(app, name, sources.fire(app.hub, trigger, event, key, app.identity.by))
 
 
 RUN = Command(
     "run",
     Argument("names", many=True),
-    help="Fire what waits for DAGs that have ended and for files that are there.",
+    help="Fire the triggers for finished DAGs and for existing files.",
     examples=["bd trigger run             what idle agents do by themselves"],
 )
 
@@ -181,5 +179,5 @@ SPEC = Group(
         "fire": (FIRE, fire),
         "run": (RUN, run),
     },
-    help="Make beads when something happens: one plan an event.",
+    help="Create beads when something happens.",
 )

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 SPEC = Command(
     "trust",
     Flag("--yes", "-y", help="Pin every command that is shown."),
-    Flag("--revoke", name="forget", help="Trust nothing any more."),
+    Flag("--revoke", name="forget", help="Remove all pins."),
     help="""Show the commands a hub asks to run, and pin them.
 
     A pinned command runs as long as its text stays exactly the same, and so do the hub's files that it names and, of a pool's
@@ -45,7 +45,7 @@ def run(app: App, yes: bool, forget: bool) -> None:
         for one in asked:
             _show(app, one, why[one.name], is_known=one.name in known)
         if not asked:
-            app.out.line("This hub asks to run nothing.")
+            app.out.line("This hub asks to run no commands.")
     if new and not forget and not yes and sys.stdin.isatty():
         yes = is_confirmed(f"Trust {len(new)} commands as shown?")
     if yes and asked:

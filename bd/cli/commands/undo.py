@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 SPEC = Command(
     "undo",
-    help="""Take back this clone's last write.
+    help="""Undo this clone's last write.
 
     Typed again, it takes back the one before it. By a new commit, and only where nobody has built on it since.
     """,
@@ -28,4 +28,4 @@ def run(app: App) -> None:
     if app.out.is_json or app.out.quiet:
         app.show_written(outcome, "Undone")
         return
-    app.out.line(f"✓ Taken back: {operation.args['words']}")
+    app.out.line(f"✓ Undone: {operation.args['words']}")

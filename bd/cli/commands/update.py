@@ -55,11 +55,11 @@ SPEC = Command(
     Option("--type", "-t", name="bead_type", help="Another type."),
     Option("--priority", "-p", kind=PRIORITY, help="0 to 4."),
     Option("--base-priority", kind=real_number(0, 100), help="The finer scale, 0 to 100."),
-    Option("--description", "-d", "--body", help="What it is about; - reads stdin."),
+    Option("--description", "-d", "--body", help="The description; - reads stdin."),
     Option("--body-file", help="Read the description from a file, - for stdin."),
-    Option("--design", help="How it is to be done."),
+    Option("--design", help="The design."),
     *LONG_TEXTS,
-    Option("--acceptance", "--acceptance-criteria", help="When it is done."),
+    Option("--acceptance", "--acceptance-criteria", help="The acceptance criteria."),
     Option("--notes", help="Replace the notes."),
     Option("--append-notes", help="Add to the notes."),
     Option("--assignee", "-a", "--assign", help='Route it to this name; "" to nobody.'),
@@ -81,8 +81,8 @@ SPEC = Command(
     Option("--metadata", help="A JSON object to merge, or @FILE."),
     Option("--set-metadata", multiple=True, metavar="KEY=VALUE", help="Set one metadata value."),
     Option("--unset-metadata", multiple=True, metavar="KEY", help="Remove one metadata value."),
-    Flag("--force", help="Although another holds it (needs --reason)."),
-    help="Change fields of beads. Two people changing different fields at once both succeed.",
+    Flag("--force", help="Even if somebody else holds it (needs --reason)."),
+    help="Change fields of beads. Concurrent changes of different fields all succeed.",
     examples=[
         "bd update hub-7k3q --priority 1 --add-label infra/auth",
         "bd update hub-7k3q hub-m2v8 --status deferred --defer tomorrow",
@@ -99,7 +99,7 @@ def run(app: App, beads: tuple[str, ...], claim: bool, **flags: Any) -> None:
         if not beads:
             raise BadInput("which bead?", hint="bd update ID --priority 1")
     if any("=" in bead for bead in beads):
-        raise BadInput(f"{next(bead for bead in beads if '=' in bead)!r} is no id", hint="fields are flags: --priority 1")
+        raise BadInput(f"{next(bead for bead in beads if '=' in bead)!r} is not an id", hint="fields are flags: --priority 1")
     operation: Operation
     if claim:
         who = app.claimant(compatible=True)

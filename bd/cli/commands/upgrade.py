@@ -24,7 +24,7 @@ SPEC = Command(
     Flag("--force", help="Even if live agents run an older bd: they can write nothing until they are updated."),
     help="""Require this version of bd of everyone who writes to the hub.
 
-    It raises `min_version` in .beads/config.yaml to the version of this bd, and brings the hub to this bd's format, in one
+    It raises `min_version` in .beads/config.yaml to the version of this bd, and upgrades the hub to this bd's format, in one
     commit. An older bd still reads the hub, and is refused when it writes. Update bd on every machine first: the command
     lists the version that each agent runs, and refuses (exit 5, `older_agents`) while a live one is older. It updates no bd.
     """,

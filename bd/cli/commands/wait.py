@@ -20,12 +20,12 @@ _VARIABLE = "BD_VIA_TOKEN"
 
 SPEC = Command(
     "wait",
-    Option("--timeout", kind=DURATION, help="Wait no longer than this (`10m`); for ever when left out."),
-    Option("--via", metavar="URL", help="Let a `bd serve` tell; the hub is looked at while it is away."),
+    Option("--timeout", kind=DURATION, help="The longest wait (`10m`); default: no limit."),
+    Option("--via", metavar="URL", help="Ask a `bd serve`; while it is unreachable, ask the hub itself."),
     Option("--token-file", metavar="FILE", help="The token for --via, instead of BD_VIA_TOKEN."),
     help="""Wait until something is ready for an agent.
 
-    Ends with 0 as soon as there is, with 3 when the time is over. A hub that is a path of this machine wakes it when it
+    Exit 0 as soon as there is, 3 when the time is over. A hub that is a path on this machine wakes it when it
     changes (at once with the extra `gitbeads[watch]`, else within a second); another one is asked for one ref, after 30
     seconds and then less and less often, up to the agent's interval. Makes no commit, and claims nothing: somebody else
     may be faster.

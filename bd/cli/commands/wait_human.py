@@ -22,7 +22,7 @@ SPEC = Command(
     Flag("--force", help="Take it from whoever holds it."),
     help="""Park a bead until a person answers; it costs no attempt.
 
-    Nobody is offered it meanwhile. `bd list --waiting human` shows what waits.
+    Nobody is offered it until then. `bd list --waiting human` shows what waits.
     """,
     examples=['bd wait-human hub-7k3q --reason "which of the two logos?"'],
 )
@@ -44,9 +44,9 @@ ANSWER = Command(
     Argument("bead"),
     Argument("words", many=True),
     Option("--file", "-f", help="Read it from a file, - for stdin."),
-    help="""Answer what a bead waits for, and open it again.
+    help="""Answer a bead's question, and reopen it.
 
-    The answer is a comment. Who had the bead is offered it first, for two of its intervals.
+    The answer is a comment. The previous holder is offered it first, for two of its intervals.
     """,
     examples=['bd answer hub-7k3q "the blue one"'],
 )

@@ -23,12 +23,12 @@ _TYPES = {
     "research": "Finding something out",
     "review": "Looking at somebody's work",
     "test": "Trying something out",
-    "deploy": "Bringing something into use",
+    "deploy": "Deploying something",
     "synthesis": "Putting results together",
     "decision": "Something to decide",
-    "spike": "Trying whether something can be done",
+    "spike": "Finding out whether something is possible",
     "story": "Something a user wants",
-    "milestone": "A point to be reached",
+    "milestone": "A point to reach",
 }
 # Name: the Go tool's category and icon, and the meaning.
 _STATUSES = {
@@ -58,7 +58,7 @@ def types(app: App) -> None:
         app.out.object({"core_types": core, **({"custom_types": own} if own else {})})
         return
     app.out.table(
-        ["type", "what it is"], [*(list(entry.values()) for entry in core), *([name, "this hub's own"] for name in own)]
+        ["type", "description"], [*(list(entry.values()) for entry in core), *([name, "defined by this hub"] for name in own)]
     )
 
 
@@ -83,4 +83,4 @@ def statuses(app: App) -> None:
         app.out.lines([*_STATUSES, *own])
         return
     rows = [[entry["icon"], entry["name"], entry["description"]] for entry in core]
-    app.out.table(["", "status", "what it means"], [*rows, *(["", name, "this hub's own"] for name in own)])
+    app.out.table(["", "status", "what it means"], [*rows, *(["", name, "defined by this hub"] for name in own)])

@@ -42,15 +42,15 @@ SPEC = Command(
     Option("--interval", kind=DURATION, help="How often to look, instead of what the agent's file says."),
     Option("--folder", kind=FOLDER, help="Where the command runs; here when left out."),
     Flag("--prompt", help="Give the command the bead's prompt on stdin."),
-    Option("--idle-timeout", kind=DURATION, help="End the command after so long without output."),
-    Option("--grace", kind=DURATION, default=GRACE_S, help="How long a command has between TERM and KILL (10s)."),
-    Flag("--no-recover", help="Do not free what has stalled."),
-    Flag("--dry-run", help="Say what would be taken now; change nothing."),
+    Option("--idle-timeout", kind=DURATION, help="End the command after this long without output."),
+    Option("--grace", kind=DURATION, default=GRACE_S, help="The time between TERM and KILL (10s)."),
+    Flag("--no-recover", help="Do not free stalled claims."),
+    Flag("--dry-run", help="Show what would be claimed now; change nothing."),
     help="""Claim beads one after another and run a command on each.
 
-    The command gets BD_BEAD_ID, BD_TOKEN, BD_ATTEMPT and BD_BEAD_FILE (the bead as JSON). It says how it went in
-    BD_RESULT_FILE or by its exit code: 0 done, 75 give the bead back, anything else failed. While it runs, bd gives
-    signs of life and watches the claim. Ends with 3 when there was nothing to do.
+    The command gets BD_BEAD_ID, BD_TOKEN, BD_ATTEMPT and BD_BEAD_FILE (the bead as JSON). It reports the outcome in
+    BD_RESULT_FILE or by its exit code: 0 done, 75 give the bead back, anything else failed. While it runs, bd sends
+    heartbeats and watches the claim. Exit 3 if there was nothing to do.
     """,
     examples=[
         "bd work --agent codemonkey -- ./agent.sh",
@@ -69,7 +69,7 @@ def run(app: App, words: tuple[str, ...], dry_run: bool, **flags: Any) -> None:
     if shutil.which(words[0], path=os.environ.get("PATH")) is None and not os.path.exists(
         os.path.join(flags["folder"] or ".", words[0])
     ):
-        raise BadInput(f"there is no command {words[0]}", hint="the words after -- are started as they stand, without a shell")
+        raise BadInput(f"there is no command {words[0]}", hint="the command after -- is started without a shell")
     plan = _plan(agent, words, app.settings(), flags)
     if dry_run:
         _dry_run(app, agent, words)
