@@ -16,16 +16,16 @@ if TYPE_CHECKING:
 # Every error by its code: the exit code; whether it is transient (the same command may succeed later); and when it occurs. The
 # classes below take their exit codes from here, and docs/generate_commands.py writes the table of docs/exit-codes.md.
 CODES: dict[str, tuple[int, bool, str]] = {
-    "bug": (1, False, "bd failed in a way nobody thought of; `log` is the path of the details"),
-    "bad_input": (2, False, "the call can't be understood, or a value can't be one"),
-    "no_identity": (2, False, "a command of an agent, and none is named"),
-    "no_key": (2, False, "what is written has to be signed, and who writes has no key on this machine"),
+    "bug": (1, False, "a bug in bd; `log` is the path of the details"),
+    "bad_input": (2, False, "the command line or a value is invalid"),
+    "no_identity": (2, False, "the command needs an agent, and none is named"),
+    "no_key": (2, False, "signatures are required here, and the author has no key on this machine"),
     "cant_sign": (
         2,
         False,
-        "there is a key, or ought to be, and it can't be used: rights, a passphrase and no ssh-agent, no ssh-keygen",
+        "the key can't be used: permissions, a passphrase without ssh-agent, or no ssh-keygen",
     ),
-    "ambiguous_id": (2, False, "what was typed could be several beads; `candidates` names them"),
+    "ambiguous_id": (2, False, "the id is ambiguous; `candidates` lists the beads"),
     "nothing_ready": (3, False, "nothing that fits the agent is ready"),
     "agent_busy": (
         3,
@@ -36,7 +36,7 @@ CODES: dict[str, tuple[int, bool, str]] = {
     "no_such_bead": (4, False, "no bead with that id; the hint may name the nearest"),
     "no_such_agent": (4, False, "no agent of that name; the hint may name the nearest"),
     "no_hub": (4, False, "there is no hub here, or its branch does not exist"),
-    "refused": (5, False, "refused for another reason than those below"),
+    "refused": (5, False, "refused for a reason that has no code of its own"),
     "already_claimed": (5, False, "somebody works on it; `owner` says who"),
     "stale_token": (5, False, "the bead is held under another token, or no token was given"),
     "wrong_state": (5, False, "the bead's status does not allow it, or it was changed since"),
@@ -45,7 +45,7 @@ CODES: dict[str, tuple[int, bool, str]] = {
     "does_not_fit": (
         5,
         False,
-        "routed to another, missing skills or capabilities, an `exclusive` name is in work, or the money does not suffice; `reason` says which",
+        "routed to another, missing skills or capabilities, an `exclusive` name is in work, or the budget does not suffice; `reason` says which",
     ),
     "not_validated": (5, False, "its output did not pass what the bead asks for, could not be checked, or has changed since"),
     "url_not_allowed": (
@@ -62,7 +62,7 @@ CODES: dict[str, tuple[int, bool, str]] = {
     ),
     "older_agents": (5, False, "live agents run an older bd and could write nothing afterwards; `agents` names their versions"),
     "holds_beads": (5, False, "the agent holds beads; `beads` names them, `--release` gives them back"),
-    "not_allowed": (5, False, "the hub does not believe the key of who writes: never let in, or revoked"),
+    "not_allowed": (5, False, "the hub does not trust the author's key: never allowed, or revoked"),
     "id_taken": (5, False, "a bead with the id, or an agent with the name, that was asked for exists"),
     "server_refused": (
         5,
@@ -74,7 +74,7 @@ CODES: dict[str, tuple[int, bool, str]] = {
         False,
         "git refuses the repository: another user owns it, or it is a bare one that was not named; the hint has the way out",
     ),
-    "try_again": (6, True, "something outside is in the way: a full disk, rights, a folder that was taken away meanwhile"),
+    "try_again": (6, True, "the system failed: a full disk, permissions, a deleted folder"),
     "remote_unreachable": (6, True, "the remote can't be reached, or did not answer"),
     "remote_lags": (
         6,
@@ -82,16 +82,20 @@ CODES: dict[str, tuple[int, bool, str]] = {
         "the remote shows an older state of the hub than this clone has seen: it is read from a copy that is behind",
     ),
     "lock_timeout": (6, True, "another bd command has been writing in this clone for too long"),
-    "contention": (6, True, "others were faster until the time was up"),
+    "contention": (6, True, "other writers were faster until the time was up"),
     "damaged": (7, False, "a file that is needed can't be read"),
-    "newer_format": (7, False, "the hub was brought forward by a newer bd: reads go on, writes need `pip install -U gitbeads`"),
+    "newer_format": (7, False, "the hub was upgraded by a newer bd: reads still work, writes need `pip install -U gitbeads`"),
     "newer_operation": (
         7,
         False,
         "this clone holds an unpublished write of a newer bd: it is kept; update bd here, then `bd sync`",
     ),
-    "bd_too_old": (7, False, "the hub's `min_version` is newer than this bd: reads go on, writes need `pip install -U gitbeads`"),
-    "older_format": (7, False, "the hub is of an older format: reads go on, writes need `bd doctor --fix` once"),
+    "bd_too_old": (
+        7,
+        False,
+        "the hub's `min_version` is newer than this bd: reads still work, writes need `pip install -U gitbeads`",
+    ),
+    "older_format": (7, False, "the hub has an older format: reads still work, writes need `bd doctor --fix` once"),
     "hub_rewritten": (7, False, "the hub's history was rewritten, or its branch is gone"),
     "interrupted": (130, False, "Ctrl-C"),
 }
@@ -142,7 +146,7 @@ class NoIdentity(BadInput):
 
     def __init__(self) -> None:
         super().__init__(
-            "which agent is this? None is named",
+            "no agent is named",
             hint="give --agent NAME, or set BD_AGENT; `bd whoami` shows who you are",
         )
 
@@ -151,10 +155,8 @@ class NoKey(BadInput):
     code = "no_key"
 
     def __init__(self, name: str) -> None:
-        hint = (
-            f"`bd identity init --agent {name}` makes one, and somebody who is allowed lets it in: `bd identity allow {name} KEY`"
-        )
-        super().__init__(f"what is written here has to be signed, and {name} has no key on this machine", hint=hint)
+        hint = f"`bd identity init --agent {name}` makes one, and an allowed signer can add it: `bd identity allow {name} KEY`"
+        super().__init__(f"signatures are required here, and {name} has no key on this machine", hint=hint)
 
 
 class CantSign(BadInput):
@@ -244,7 +246,7 @@ class OlderAgents(Refused):
         names = ", ".join(f"{name} ({version or 'version unknown'})" for name, version in agents.items())
         super().__init__(
             f"live agents run a bd older than {least}: {names}",
-            hint="update bd on their machines first; --force shuts them out: they can read, and write nothing",
+            hint="update bd on their machines first; --force locks them out: they can only read",
             agents=dict(agents),
         )
 
@@ -301,8 +303,8 @@ class NotAllowed(Refused):
     code = "not_allowed"
 
     def __init__(self, name: str) -> None:
-        hint = f"somebody who is allowed lets it in: `bd identity allow {name} KEY`; `bd identity list` shows who is"
-        super().__init__(f"this hub believes no key that {name} has here", hint=hint)
+        hint = f"an allowed signer can add it: `bd identity allow {name} KEY`; `bd identity list` shows who is"
+        super().__init__(f"this hub does not trust {name}'s key", hint=hint)
 
 
 class IdTaken(Refused):
@@ -366,7 +368,7 @@ class NewerFormat(Damaged):
     code = "newer_format"
 
     def __init__(self, version: int, own: int) -> None:
-        hint = "upgrade bd here: pip install -U gitbeads; reads go on"
+        hint = "upgrade bd here: pip install -U gitbeads; reads still work"
         super().__init__(f"this hub has format {version}, and this bd writes format {own}", hint=hint)
 
 
@@ -387,7 +389,7 @@ class TooOld(Damaged):
     def __init__(self, least: str, own: str) -> None:
         super().__init__(
             f"this hub requires bd {least} or newer, and this is bd {own}",
-            hint="update bd here: pip install -U gitbeads; reads go on",
+            hint="update bd here: pip install -U gitbeads; reads still work",
             min_version=least,
         )
 
@@ -398,7 +400,7 @@ class OlderFormat(Damaged):
     code = "older_format"
 
     def __init__(self, version: int, own: int) -> None:
-        hint = "`bd doctor --fix` brings it forward, once every machine has this version of bd; reads go on"
+        hint = "upgrade it with `bd doctor --fix` once every machine has this version of bd; reads still work"
         super().__init__(f"this hub has format {version}, and this bd writes format {own}", hint=hint)
 
 

@@ -114,7 +114,7 @@ def agent_from_person(name: str) -> str:
     words = "".join(char if char.isascii() and char.isalnum() else " " for char in name.lower()).split()
     cleaned = "-".join(words)[:63].strip("-")
     if not is_agent(cleaned):
-        raise BadInput(f"no agent name can be made of {name!r}", hint="give --agent NAME")
+        raise BadInput(f"can't make an agent name from {name!r}", hint="give --agent NAME")
     return cleaned
 
 

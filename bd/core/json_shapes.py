@@ -24,7 +24,7 @@ def json_value(text: str) -> Any:
     try:
         return json.loads(text)
     except RecursionError:
-        raise ValueError("no JSON: too deep") from None
+        raise ValueError("not JSON: nested too deeply") from None
 
 
 def no_constant(name: str) -> None:

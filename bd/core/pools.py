@@ -93,12 +93,12 @@ def pool_of(name: str, file: Mapping[str, Any]) -> Pool:
         if isinstance(count, int) and not isinstance(count, bool) and count >= 0:
             said[key] = count
         elif count is not None:
-            flaws.append(f"`{key}: {count}` is no number of 0 or more, and is left out")
+            flaws.append(f"`{key}: {count}` is not a number of 0 or more, and is ignored")
     for key, field in _DURATIONS.items():
         try:
             said.update({field: duration_s(str(given[key]))} if given.get(key) is not None else {})
         except BdError:
-            flaws.append(f"`{key}: {given[key]}` is no length of time, and is left out")
+            flaws.append(f"`{key}: {given[key]}` is not a duration, and is ignored")
     said["names"] = _names(given.get("names"), flaws)
     pool = _within(Pool(name, **said), flaws)
     return pool._replace(flaws=tuple(flaws)) if flaws else pool
@@ -115,9 +115,9 @@ def _names(given: Any, flaws: list[str]) -> tuple[str, ...]:
     """Return the names from `names` that can be agents'; they also name files."""
     listed = given if isinstance(given, list) else []
     if given is not None and not isinstance(given, list):
-        flaws.append("`names` is no list, and is left out")
+        flaws.append("`names` is not a list, and is ignored")
     flaws.extend(
-        f"{name!r} in `names` can't be an agent's name, and is left out" for name in map(str, listed) if not is_agent(name)
+        f"{name!r} in `names` is not a valid agent name, and is ignored" for name in map(str, listed) if not is_agent(name)
     )
     return tuple(dict.fromkeys(name for name in map(str, listed) if is_agent(name)))
 
@@ -128,13 +128,13 @@ def _within(pool: Pool, flaws: list[str]) -> Pool:
         flaws.append(f"`max: {pool.max}` is more than {MOST_MEMBERS}, which holds")
         pool = pool._replace(max=MOST_MEMBERS)
     if pool.min > pool.max:
-        flaws.append(f"`min: {pool.min}` is more than `max`, {pool.max}, which holds for both")
+        flaws.append(f"`min: {pool.min}` is more than `max`, {pool.max}, which is used for both")
         pool = pool._replace(min=pool.max)
     if pool.size is not None and pool.clamped(pool.size) != pool.size:
         flaws.append(f"`size: {pool.size}` is not within {pool.min}..{pool.max}; {pool.clamped(pool.size)} holds")
         pool = pool._replace(size=pool.clamped(pool.size))
     if pool.provider not in PROVIDERS and not pool.alive:
-        flaws.append(f"`provider: {pool.provider}` is none of {', '.join(PROVIDERS)}: nobody is started")
+        flaws.append(f"`provider: {pool.provider}` is not one of {', '.join(PROVIDERS)}: no members are started")
     return pool
 
 

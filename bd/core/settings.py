@@ -67,7 +67,7 @@ def _seconds(value: Any) -> float:
 def _half_life(value: Any) -> float:
     seconds = _seconds(value)
     if not seconds:
-        raise BadInput("a half-life of nothing")
+        raise BadInput("a half-life must be positive")
     return seconds
 
 
@@ -121,14 +121,14 @@ KEYS: dict[str, Key] = {
     "max_attempts": Key(3, _whole, "claims a bead may use up"),
     "claim_ttl": Key(900.0, _seconds, "how long a reserved bead may wait to be started"),
     "stall_factor": Key(2.0, _number, "stalled after this many times the expected duration"),
-    "heartbeat_interval": Key(0.0, _seconds, "how often work gives a sign of life; unset: 30s on a local remote, 5m elsewhere"),
-    "recover": Key(True, _truth, "whether claim --next, work and poll free what has stalled"),
-    "stop_when_cut_off": Key(True, _truth, "whether work ends its command when the hub was out of reach for the stall time"),
+    "heartbeat_interval": Key(0.0, _seconds, "interval of heartbeats; unset: 30s on a local remote, 5m elsewhere"),
+    "recover": Key(True, _truth, "whether claim --next, work and poll free stalled claims"),
+    "stop_when_cut_off": Key(True, _truth, "whether work ends its command if the hub was unreachable for the stall time"),
     "claim_mode": Key("exclusive", _claim_mode, "exclusive, or advisory: several may claim the same bead, and see each other"),
-    "heat_half_life": Key(86400.0, _half_life, "how fast a bead's temperature falls to its half"),
-    "priority_boost_per_minute": Key(0.1, _number, "points of priority that a ready bead gains for each minute it waits"),
+    "heat_half_life": Key(86400.0, _half_life, "half-life of a bead's temperature"),
+    "priority_boost_per_minute": Key(0.1, _number, "priority points that a ready bead gains per minute of waiting"),
     "starvation_limit": Key(3 * 86400.0, _seconds, "after how long a waiting bead may come before critical ones"),
-    "archive_after": Key(30 * 86400.0, _seconds, "how long a closed bead stays among the others before it is archived"),
+    "archive_after": Key(30 * 86400.0, _seconds, "how long a closed bead stays active before it is archived"),
     "export_auto": Key(False, _truth, "whether writes keep .beads/issues.jsonl up to date, for viewers that read it"),
     "board_path": Key("", _text, "where board --publish writes the board in the hub; unset: BOARD.md"),
     "url_allow": Key(
@@ -143,7 +143,7 @@ KEYS: dict[str, Key] = {
     ),
     "sign": Key(False, _truth, "whether this clone signs what it writes, with the key of who writes"),
     "require_signed": Key(False, _truth, "whether claims and changes of state count only when signed by an allowed key"),
-    "fresh_time": Key(2.0, _seconds, "a write pushes before it looks at the hub when this clone looked so shortly ago"),
+    "fresh_time": Key(2.0, _seconds, "a write pushes before it fetches if this clone fetched less than this ago"),
     "retry_time": Key(60.0, _seconds, "how long a write tries again before it gives up"),
     "lock_timeout": Key(60.0, _seconds, "how long a command waits for this clone's other writers"),
     "git_timeout": Key(60.0, _seconds, "how long a git process may make no progress"),
@@ -299,7 +299,7 @@ def _is_newer(config: Mapping[str, Any]) -> bool:
 
 def _bad(layer: str, name: str, found: Any, error: Exception) -> BdError:
     """Return the error for a value that can't be read: Damaged for the hub's own file, else BadInput."""
-    words = str(error) if isinstance(error, BadInput) else "that is none of its kind"
+    words = str(error) if isinstance(error, BadInput) else "invalid value"
     if layer == "hub":
         return Damaged(
             f".beads/config.yaml has {name} = {found!r}: {words}",

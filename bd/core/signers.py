@@ -81,10 +81,10 @@ def read(lines: Iterable[str]) -> list[Signer]:
 def key_of(text: str) -> str:
     """Return the public key in a typed text or a file, without its comment. Raises BadInput."""
     if "PRIVATE KEY" in text:
-        raise BadInput("that is a private key", hint="give the .pub file beside it, and keep this one to yourself")
+        raise BadInput("that is a private key", hint="give the .pub file next to it, and keep this one secret")
     found = _KEY.match(text)
     if found is None:
-        raise BadInput("that is no public SSH key", hint='one line, such as "ssh-ed25519 AAAA...", or a file that holds it')
+        raise BadInput("that is not a public SSH key", hint='one line, such as "ssh-ed25519 AAAA...", or a file that holds it')
     return f"{found[1]} {found[2]}"
 
 

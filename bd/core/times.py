@@ -81,7 +81,7 @@ def canonical_time(text: str) -> str:
         whole = time_text(instant)
         return f"{whole[:-1]}{fraction.group()}Z" if fraction else whole
     except OverflowError:
-        raise ValueError(f"{text!r} lies outside of the calendar") from None
+        raise ValueError(f"{text!r} is out of range") from None
 
 
 def duration_s(text: str) -> float:
@@ -165,7 +165,7 @@ def past_instant(text: str, present: datetime) -> datetime:
     """Return the instant that a person typed as a time, or as a duration ago. Raises BadInput if it is in the future."""
     instant = instant_back(text, present)
     if instant > present:
-        raise BadInput(f"{text} is still to come", hint=_BACK)
+        raise BadInput(f"{text} is in the future", hint=_BACK)
     return instant
 
 

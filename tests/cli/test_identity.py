@@ -60,7 +60,7 @@ def test_without_a_name_git_serves_for_writes_and_claims_nothing(board: Clone) -
     assert board.here("create", "New", "--json").json["created_by"] == "human:Test Person"
     for args in (("claim", "hub-bug"), ("claim", "--next"), ("close", "hub-bug", "--next"), ("claim", "--next", "--count", "2")):
         refused = board.here(*args, code=2)
-        assert "which agent is this?" in refused.err
+        assert "no agent is named" in refused.err
         assert "--agent NAME" in refused.err
         assert "BD_AGENT" in refused.err
         assert "bd whoami" in refused.err

@@ -199,7 +199,7 @@ def test_only_a_public_key_is_let_in(clone: Callable[[str], Clone], tmp_path: Pa
     before = tip(hub)
     private = str(keys(tmp_path) / "other")
     assert "private key" in alice.here("identity", "allow", "other", private, "--agent", "coder", code=2).err
-    assert "no public SSH key" in alice.here("identity", "allow", "other", "ssh-ed25519 x", "--agent", "coder", code=2).err
+    assert "not a public SSH key" in alice.here("identity", "allow", "other", "ssh-ed25519 x", "--agent", "coder", code=2).err
     assert "can't read" in alice.here("identity", "allow", "other", "nothing.pub", "--agent", "coder", code=2).err
     assert tip(hub) == before
     alice.here("identity", "allow", "other", f"{private}.pub", "--agent", "coder")

@@ -48,18 +48,18 @@ def test_names_and_limits(settings: Any, least: int, names: list[str]) -> None:
 @pytest.mark.parametrize(
     ("settings", "flaw"),
     [
-        ("ten", "`pool` is no map of settings, and is left out"),
-        ({"chekc": "echo 1"}, "`chekc` is no setting of a pool"),
-        ({"max": "ten"}, "`max: ten` is no number of 0 or more, and is left out"),
-        ({"min": -1}, "`min: -1` is no number of 0 or more, and is left out"),
-        ({"max": True}, "`max: True` is no number of 0 or more, and is left out"),
+        ("ten", "`pool` is not a mapping, and is ignored"),
+        ({"chekc": "echo 1"}, "`chekc` is not a pool setting"),
+        ({"max": "ten"}, "`max: ten` is not a number of 0 or more, and is ignored"),
+        ({"min": -1}, "`min: -1` is not a number of 0 or more, and is ignored"),
+        ({"max": True}, "`max: True` is not a number of 0 or more, and is ignored"),
         ({"max": 1_000_000}, "`max: 1000000` is more than 1000, which holds"),
-        ({"min": 5, "max": 2}, "`min: 5` is more than `max`, 2, which holds for both"),
+        ({"min": 5, "max": 2}, "`min: 5` is more than `max`, 2, which is used for both"),
         ({"max": 2, "size": 3}, "`size: 3` is not within 0..2; 2 holds"),
-        ({"drain_timeout": "soon"}, "`drain_timeout: soon` is no length of time, and is left out"),
-        ({"names": "toast"}, "`names` is no list, and is left out"),
-        ({"names": ["a/b"], "max": 2}, "'a/b' in `names` can't be an agent's name, and is left out"),
-        ({"provider": "cloud"}, "`provider: cloud` is none of child, tmux, systemd: nobody is started"),
+        ({"drain_timeout": "soon"}, "`drain_timeout: soon` is not a duration, and is ignored"),
+        ({"names": "toast"}, "`names` is not a list, and is ignored"),
+        ({"names": ["a/b"], "max": 2}, "'a/b' in `names` is not a valid agent name, and is ignored"),
+        ({"provider": "cloud"}, "`provider: cloud` is not one of child, tmux, systemd: no members are started"),
     ],
 )
 def test_what_can_not_be_is_told(settings: Any, flaw: str) -> None:
