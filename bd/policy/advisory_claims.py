@@ -49,7 +49,7 @@ def at_it(bead: Bead, at: datetime, *, but: str | None = None) -> list[str]:
 def words(bead: Bead, at: datetime) -> str:
     """Describe who works on it; "" if nobody does."""
     names = at_it(bead, at) if bead.get("claims") else []
-    return f"{len(names)} at it: {', '.join(names)}" if names else ""
+    return f"{len(names)} working on it: {', '.join(names)}" if names else ""
 
 
 # --- changing the claims ----------------------------------------------------------------------
@@ -132,7 +132,7 @@ def alone(bead: Bead, token: str | None, at: datetime) -> Bead:
     counting = live(bead, at)
     claim = claim_under(bead, token, at) or (counting[0] if len(counting) == 1 else None)
     if claim is None and counting:
-        hint = "let the one whose attempt failed say so, with its token"
+        hint = "the agent whose attempt failed has to report it, with its token"
         raise WrongState(f"{bead.id} has {words(bead, at)}; whose attempt failed?", hint=hint, id=bead.id)
     if claim is None:
         raise WrongState(f"{bead.id} is {bead.status}, nobody holds it", id=bead.id)
@@ -163,7 +163,7 @@ def guard(bead: Bead, token: str | None, at: datetime | None) -> None:
         return
     again = f"`bd claim {bead.id}` joins again"
     if not counting:
-        raise StaleToken(f"{bead.id} is in nobody's hands; the claim your token is of has ended", hint=again, id=bead.id)
+        raise StaleToken(f"{bead.id} is held by nobody; your claim has ended", hint=again, id=bead.id)
     names = ", ".join(claim.get("agent", "somebody") for claim in counting)
     if token is None:
         hint = f"the BD_TOKEN of one of them proves it; {again}; `--force --reason TEXT` overrides"

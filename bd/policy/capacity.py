@@ -187,6 +187,6 @@ def refuse_away(name: str | None, snapshot: Snapshot, now: datetime) -> None:
         return
     words = f"{name} is offline"
     if duty_of(name, snapshot) != "offline":
-        words = f"{name} is presumed offline: no sign of life for {age_text(silence_s(name, snapshot, now) or 0)}"
-    hint = f"`bd agent status` shows who is there; `bd online {name}` brings it back, --force assigns it all the same"
+        words = f"{name} is presumed offline: no heartbeat for {age_text(silence_s(name, snapshot, now) or 0)}"
+    hint = f"`bd agent status` shows who is online; `bd online {name}` brings it back, --force assigns it anyway"
     raise AgentOffline(words, hint=hint, agent=name)

@@ -118,7 +118,7 @@ class Eligibility:
         holds = ", ".join(bead.id for bead in held)
         if capacity.is_overloaded(name, snapshot):
             wait_s = capacity.probe_in_s(name, snapshot, now)
-            then = f"it may try one in {age_text(wait_s)}" if wait_s else f"it has to end what it holds first: {holds}"
+            then = f"it may try one in {age_text(wait_s)}" if wait_s else f"it has to finish its beads first: {holds}"
             return Reason("overloaded", f"{name} is overloaded, too many of its last attempts failed; {then}")
         return Reason("busy", f"{name} holds {len(held)} of {capacity.limit_of(name, snapshot)} beads: {holds}")
 
@@ -144,7 +144,7 @@ class Eligibility:
         if missing:
             reasons.append(Reason("needs", f"needs {', '.join(missing)}, which {name} does not have"))
         if bead.get("claims") and capacity.is_at(bead, name, now):
-            reasons.append(Reason("holding", f"is in work by {name} already"))
+            reasons.append(Reason("holding", f"is already held by {name}"))
         rival = _exclusive_holder(bead, snapshot, now)
         if rival:
             reasons.append(Reason("exclusive", f"shares {bead.get('exclusive')} with {rival.id}, which is in work", rival.id))
@@ -213,7 +213,7 @@ def refuse_rival(bead: Bead, snapshot: Snapshot) -> None:
     rival = _exclusive_holder(bead, snapshot)
     if rival:
         words = f"{bead.id} shares {bead.get('exclusive')} with {rival.id}, which is in work"
-        raise DoesNotFit(words, hint=f"`bd show {rival.id}` tells who is at it", id=bead.id, reason="exclusive")
+        raise DoesNotFit(words, hint=f"`bd show {rival.id}` shows who works on it", id=bead.id, reason="exclusive")
 
 
 def refuse_overlap(change: Change, snapshot: Snapshot) -> None:

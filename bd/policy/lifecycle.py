@@ -47,8 +47,8 @@ def guard(bead: Bead, token: str | None, *, force: bool = False, at: datetime | 
         return
     if claim is None:
         raise StaleToken(
-            f"{bead.id} is {bead.status} and nobody holds it; the claim your token is of has ended",
-            hint=f"stop, or take it anew with `bd claim {bead.id}`; `--force --reason TEXT` overrides",
+            f"{bead.id} is {bead.status} and nobody holds it; your claim has ended",
+            hint=f"stop, or claim it again with `bd claim {bead.id}`; `--force --reason TEXT` overrides",
             id=bead.id,
         )
     who = bead.owner or claim.agent
@@ -137,7 +137,7 @@ def parked_for_human(bead: Bead, question: str, at: datetime) -> Bead:
     if had or bead.status == "in_progress":
         bead = released(bead, None, at)
     elif bead.status != "open":
-        raise WrongState(f"{bead.id} is {bead.status}", hint="only what is open or held can wait for a person", id=bead.id)
+        raise WrongState(f"{bead.id} is {bead.status}", hint="only open or held beads can wait for a person", id=bead.id)
     if had:
         bead = bead.evolve(prefer_agent=had, prefer_until=None)  # the time starts with the answer
     asked = bead.evolve(claims=None, status="blocked", waiting_on=HUMAN, waiting_since=time_text(at), status_reason=question)
@@ -150,7 +150,9 @@ def answered(bead: Bead, kept_s: float, at: datetime) -> Bead:
     Raises WrongState if it does not wait.
     """
     if not waits_for_human(bead):
-        raise WrongState(f"{bead.id} is {bead.status} and waits for no person", hint=f"`bd comment {bead.id} TEXT`", id=bead.id)
+        raise WrongState(
+            f"{bead.id} is {bead.status} and does not wait for a person", hint=f"`bd comment {bead.id} TEXT`", id=bead.id
+        )
     opened = open_since(bead, at).evolve(status="open", **NOT_WAITING)
     if bead.get("prefer_agent") and not bead.get("prefer_until"):
         opened = opened.evolve(prefer_until=time_text(at + timedelta(seconds=kept_s)))
@@ -203,7 +205,7 @@ def with_output(bead: Bead, output: Any) -> Bead:
 def cancelled(bead: Bead, by: str, reason: str, at: datetime) -> Bead:
     """Return the bead cancelled. Raises WrongState if it is closed."""
     if bead.status == "closed":
-        raise WrongState(f"{bead.id} is closed; what is done can't be cancelled", id=bead.id)
+        raise WrongState(f"{bead.id} is closed; closed beads can't be cancelled", id=bead.id)
     if bead.status == "cancelled":
         raise AlreadyClosed(f"{bead.id} is already cancelled", id=bead.id)
     ended = unclaimed(bead).evolve(
@@ -297,7 +299,7 @@ def with_status(bead: Bead, status: str, by: str, reason: str | None, at: dateti
     if status == "in_progress":
         return touch(reopened(bead, at).evolve(status="in_progress", started_at=bead.get("started_at") or time_text(at)), at)
     if status in ("stalled", "retrying"):
-        raise BadInput(f"{status} is worked out from the clock, never set", hint="set open, blocked, deferred or closed")
+        raise BadInput(f"{status} is derived from the clock and can't be set", hint="set open, blocked, deferred or closed")
     waiting = {**NOT_WAITING, "status_reason": reason}
     if bead.is_done:
         bead = _counted_from_zero(bead)  # afterwards nothing shows that it had ended

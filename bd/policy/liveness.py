@@ -131,7 +131,7 @@ def stall_of(bead: Bead, claim: Mapping[str, Any], sight: Sight, now: datetime, 
         return None
     words = {
         "never_started": "was reserved and never started",
-        "silent": "gives no more signs of life",
+        "silent": "sends no heartbeats any more",
         "overdue": f"is over {_times(settings)} its expected time without a sign"
         if bead.status != "validating"
         else "died while validating",
@@ -174,7 +174,7 @@ def _unclaimed(bead: Bead, now: datetime, settings: Settings) -> Stall | None:
     limit_s = settings.stall_factor * settings.expected_s(bead.type, bead.get("expected"))
     if bead.get("claims") or not since or _age_s(max(since, bead.updated_at), now) - SKEW_S - _CUT_S <= limit_s:
         return None
-    words = f"is over {_times(settings)} its expected time, under nobody's claim"
+    words = f"is over {_times(settings)} its expected time, without a claim"
     return Stall(bead.id, bead.owner or bead.assignee or "", "", bead.attempts, "overdue", words, since)
 
 

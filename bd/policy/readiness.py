@@ -112,7 +112,7 @@ class Readiness:
         if phase == "pending":
             return Standing(phase, tuple(_reason(hold, now) for hold in self.holds(bead)))
         if bead.type in NOT_WORK and status == "open":
-            return Standing(phase, (Reason("not_work", f"beads of type {bead.type} are not handed out"),))
+            return Standing(phase, (Reason("not_work", f"beads of type {bead.type} are never given to agents"),))
         code = "in_progress" if phase in ("claimed", "running") else status if phase != "parked" else "parked"
         return Standing(phase, (Reason(code, _status_words(bead, now)),))
 
@@ -233,7 +233,7 @@ def _given_up_words(bead: Bead) -> str:
     """Describe how a dead letter ended: after how many attempts, and whether it fails whoever tries it."""
     count = bead.attempts_counted
     tries = f" after {count} attempt{'' if count == 1 else 's'}" if count else ""
-    return f"given up{tries}{', whoever tries it' if bead.get('poison_pill') else ''}"
+    return f"given up{tries}{', because it fails for every agent' if bead.get('poison_pill') else ''}"
 
 
 def next_turn(snapshot: Snapshot, now: datetime) -> datetime | None:

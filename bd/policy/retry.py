@@ -116,8 +116,8 @@ def _given(bead: Bead, settings: Settings) -> dict[str, Any]:
 def check_kind(kind: str) -> str:
     """Return the kind of a failure if it is valid. Raises BadInput."""
     if kind not in KINDS:
-        said = f"{kind!r} is no kind of failure" if kind else "which kind of failure? --reason is missing"
-        raise BadInput(said, hint=f"one of {', '.join(KINDS)}; words of your own go to --error", kinds=list(KINDS))
+        said = f"{kind!r} is not a kind of failure" if kind else "the kind of failure (--reason) is missing"
+        raise BadInput(said, hint=f"one of {', '.join(KINDS)}; describe it with --error", kinds=list(KINDS))
     return kind
 
 
@@ -178,7 +178,7 @@ def outlook(bead: Bead, settings: Settings, now: datetime) -> str:
     counted = bead.attempts_counted
     tries = f"{counted} attempt{'' if counted == 1 else 's'}"
     if bead.status == "dead_letter":
-        return f"given up after {tries}{', whoever tries it' if bead.get('poison_pill') else ''}: bd dlq show {bead.id}"
+        return f"given up after {tries}{', because it fails for every agent' if bead.get('poison_pill') else ''}: bd dlq show {bead.id}"
     wait = (instant_of(bead.get("retry_at")) - now).total_seconds() if bead.get("retry_at") else 0.0
     when = f"in {age_text(ceil(wait))}" if wait > 0 else "at once"
     return f"tried again {when}, attempt {counted} of {limit_of(bead, settings)}"

@@ -139,7 +139,7 @@ def _starts(
 
 def _cooling(pool: Pool, memory: Memory, now_s: float) -> str:
     is_cooling = memory.up_s is not None and 0 <= now_s - memory.up_s < pool.cooldown_up_s
-    return "it has grown a moment ago" if is_cooling else ""
+    return "it grew a moment ago" if is_cooling else ""
 
 
 def _drains(
@@ -152,6 +152,6 @@ def _drains(
     if not is_cooling:
         return [(member.name, "fewer are needed") for member in order[:surplus]], ""
     if pool.idle_timeout_s is None:
-        return [], "it has changed a moment ago"
+        return [], "it changed a moment ago"
     idle = [member for member in order if member.idle and now_s - member.active_s >= pool.idle_timeout_s]
-    return [(member.name, "idle for too long") for member in idle[:surplus]], "it has changed a moment ago"
+    return [(member.name, "idle for too long") for member in idle[:surplus]], "it changed a moment ago"

@@ -82,17 +82,19 @@ def next_or_why(schedule: Mapping[str, Any], now: datetime) -> tuple[datetime | 
         tick = next_tick(schedule, now)
     except BadInput as error:
         return None, error.message
-    return tick, "" if tick else "never comes"
+    return tick, "" if tick else "never fires"
 
 
 def _ticks(cron: str, zone: tzinfo, start: datetime, *, back: bool = False) -> Iterator[datetime]:
     if len(cron.split()) != _FIELDS:
-        raise BadInput(f"{cron!r} is no cron expression", hint='five fields: minute hour day month weekday, such as "0 9 * * 1"')
+        raise BadInput(
+            f"{cron!r} is not a cron expression", hint='five fields: minute hour day month weekday, such as "0 9 * * 1"'
+        )
     try:
         for tick in CronSim(cron, start.astimezone(zone), reverse=back):
             yield tick.astimezone(UTC)
     except CronSimError as error:
-        words = f"{cron!r} is no cron expression: {str(error).lower()}"
+        words = f"{cron!r} is not a cron expression: {str(error).lower()}"
         raise BadInput(words, hint='minute hour day month weekday, such as "0 9 * * 1"') from None
 
 

@@ -125,9 +125,9 @@ def _why_not_idle(name: str, pending: int, snapshot: Snapshot, now: datetime, ru
     """Return why the agent receives nothing; "" if it may."""
     silent_s = capacity.silence_s(name, snapshot, now)
     if silent_s is None:
-        return "it never gave a sign of life"
+        return "it never sent a heartbeat"
     if silent_s > capacity.SILENT_INTERVALS * capacity.current_interval_s(name, snapshot) + SKEW_S:
-        return f"no sign of life for {age_text(silent_s)}"
+        return f"no heartbeat for {age_text(silent_s)}"
     reason = Eligibility(snapshot, name, now).idle()
     if reason:
         return reason.text
@@ -146,7 +146,7 @@ def _why_not_idle(name: str, pending: int, snapshot: Snapshot, now: datetime, ru
 def _why_fixed(bead: Bead, rules: Rules) -> str:
     """Return why the bead stays, whoever is idle; "" if it may move."""
     if LABEL in bead.labels:
-        return "it was moved once, and stays"
+        return "it was moved before"
     base = base_priority(bead)
     return "" if base >= rules.base else f"its base priority {base:g} is more urgent than {rules.base:g}"
 
@@ -211,7 +211,7 @@ class _Exchange:
         misfits = [self._misfit(bead, name) for name in idle]
         if all(misfits):
             return f"it {misfits[0]}" if len(idle) == 1 else f"it fits none of {', '.join(idle)}"
-        return "the caps of this cycle are reached" if bead.assignee in self.sources() else "few enough are left there"
+        return "the caps of this cycle are reached" if bead.assignee in self.sources() else "its queue is short enough now"
 
 
 def _last_first(bead: Bead) -> tuple[float, float, str]:

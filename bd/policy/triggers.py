@@ -69,7 +69,7 @@ def parse_on(text: str) -> On:
     found = _ON.match(text.strip())
     if not found:
         hint = "dag:ROOT, github:pull_request.opened, gitea:issues.opened, gitlab:merge_request.open, file:GLOB"
-        raise BadInput(f"{text!r} is nothing a trigger waits for", hint=hint)
+        raise BadInput(f"{text!r} is not an event for triggers", hint=hint)
     if found["dag"]:
         return On("dag", found["dag"])
     if found["event"]:
@@ -194,11 +194,11 @@ def forge_key(on: On, event: Mapping[str, Any], delivery: str | None, *, once: b
     action = _action(on, event)
     if action != on.action or about is None:
         there = f"action {action!r}" if about is not None else f"no {_ABOUT.get(on.what, (on.what.removesuffix('s'),))[0]}"
-        raise BadInput(f"this is no {on.what}.{on.action}: it has {there}", hint="give it the forge's payload as it came")
+        raise BadInput(f"this is no {on.what}.{on.action}: it has {there}", hint="pass the forge's payload unchanged")
     address = about.get("html_url") or about.get("url")
     key = (address or delivery) if once and on.action in _ONCE else (delivery or address)
     if not isinstance(key, str) or not key or len(key) > _KEY_LIMIT:
-        raise BadInput("nothing tells this event from another", hint="--delivery ID: the header with the delivery's id")
+        raise BadInput("the event has no id", hint="--delivery ID: the header with the delivery's id")
     return key
 
 

@@ -66,11 +66,11 @@ def sealed(bead: Bead, seals: Mapping[str, str], at: datetime) -> Bead:
         return bead
     seal = seals.get(bead.id)
     if seal is None:
-        hint = f"`bd close {bead.id}` checks it, and closes it when it passes; --force --reason TEXT goes without"
+        hint = f"`bd close {bead.id}` checks it, and closes it if it passes; --force --reason TEXT skips the check"
         raise NotValidated(f"{bead.id} asks for validation ({kind_of(bead)}) before it is closed", hint=hint, id=bead.id)
     if seal != seal_of(bead):
         words = f"the output of {bead.id} has changed since it was validated"
-        raise NotValidated(words, hint=f"`bd close {bead.id}` checks it anew", id=bead.id)
+        raise NotValidated(words, hint=f"`bd close {bead.id}` checks it again", id=bead.id)
     return bead.evolve(output={**output_of(bead), "validated": {"kind": kind_of(bead), "at": time_text(at)}})
 
 

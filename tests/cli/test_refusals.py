@@ -252,7 +252,7 @@ CASES = [
     Case("reopen hub-work", 5, "wrong_state", "hub-work is in progress"),
     Case("reopen hub-nope", 4, "no_such_bead", "hub-nope"),
     Case("cancel hub-work", 5, "stale_token", "hub-work"),
-    Case("cancel hub-done", 5, "wrong_state", "what is done can't be cancelled"),
+    Case("cancel hub-done", 5, "wrong_state", "closed beads can't be cancelled"),
     Case("delete hub-nope --force", 4, "no_such_bead", "hub-nope"),
     Case("delete hub-work --force", 5, "stale_token", "hub-work"),
     Case("history hub-nope", 4, "no_such_bead", "hub-nope"),

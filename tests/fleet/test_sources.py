@@ -157,7 +157,7 @@ def test_a_damaged_schedule_keeps_nobody_from_the_others(clones: tuple[Clone, Cl
     alice.here("sync", check=False)
     clock.set("2026-02-22T10:00:00Z")
     listed = {one["name"]: one for one in bob.here("schedule", "list", "--json", "--fetch").json}
-    assert "is no cron expression" in listed["bad"]["error"]
+    assert "is not a cron expression" in listed["bad"]["error"]
     assert len(bob.here("schedule", "run", "--json").json) == 1
 
 

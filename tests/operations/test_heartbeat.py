@@ -22,7 +22,7 @@ STALL = {
     "token": "01TOKEN",
     "attempt": 1,
     "why": "silent",
-    "text": "gives no more signs of life",
+    "text": "sends no heartbeats any more",
     "since": CREATED_AT,
     "beat": None,
 }

@@ -118,7 +118,7 @@ def test_a_preference_of_an_open_bead_stays_as_it_was() -> None:
 @pytest.mark.parametrize("bead", [make_bead(), held(), make_bead(status="blocked"), make_bead(status="closed")])
 def test_only_what_waits_is_answered(bead: Any) -> None:
     store = MemoryStore(bead)
-    with pytest.raises(WrongState, match="waits for no person") as refusal:
+    with pytest.raises(WrongState, match="does not wait for a person") as refusal:
         store.decide(Answer(ids=["hub-a"], text="Yes.", **by()))
     assert refusal.value.exit_code == 5
 

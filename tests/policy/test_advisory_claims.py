@@ -141,7 +141,7 @@ GUARDS: list[tuple[Bead, str | None, str | None]] = [
     (ONE_LEFT, "A", "in work by ben, and your claim has ended"),
     (ONE_LEFT, "B", None),
     (NONE_LEFT, None, None),
-    (NONE_LEFT, "A", "the claim your token is of has ended"),
+    (NONE_LEFT, "A", "your claim has ended"),
 ]
 
 

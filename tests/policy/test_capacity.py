@@ -135,7 +135,7 @@ def test_overloaded_at_is_set_exactly_while_too_many_failed(outcomes: list[str])
         (AGO(minutes=-10), (), 0, "it may try one in 50m"),
         (AGO(minutes=-59), (), 0, "it may try one in 1m"),
         (AGO(minutes=-60), (), 1, None),
-        (AGO(hours=-9), ("hub-a",), 0, "it has to end what it holds first: hub-a"),
+        (AGO(hours=-9), ("hub-a",), 0, "it has to finish its beads first: hub-a"),
         (AGO(minutes=-10), ("hub-a",), 0, "it may try one in 50m"),
     ],
 )

@@ -50,7 +50,7 @@ def test_next() -> None:
 @pytest.mark.parametrize(
     ("cron", "tz", "says"),
     [
-        ("0 9 * *", "UTC", "is no cron expression"),
+        ("0 9 * *", "UTC", "is not a cron expression"),
         ("61 9 * * *", "UTC", "bad minute"),
         ("0 0 30 2 *", "UTC", "bad|never"),
         ("@daily", "UTC", "is no cron expression"),

@@ -329,7 +329,7 @@ CONTESTED = {
         5,
         {"status": "open", "status_reason": "silent", "closed_by": None},
         CLAIMED,
-        "the claim your token is of has ended",
+        "your claim has ended",
     ),
     "a close after a close by force": Contest(
         "close hub-a --reason mine --agent coder",
@@ -365,7 +365,7 @@ CONTESTED = {
         5,
         {"status": "open", "status_reason": "silent", "failures": None, "attempts_forgiven": 1},
         CLAIMED,
-        "the claim your token is of has ended",
+        "your claim has ended",
     ),
     "two failures of one attempt": Contest(
         "fail hub-a --reason crash --error mine --agent coder",
@@ -400,7 +400,7 @@ CONTESTED = {
         5,
         {"status": "open"},
         ("wait-human hub-a --reason which",),
-        words="waits for no person",
+        words="does not wait for a person",
     ),
     "a start after a release": Contest(
         "start hub-a --agent coder",
