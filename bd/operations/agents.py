@@ -72,9 +72,9 @@ class AddAgent(Operation):
             if fields.get(key):
                 duration_s(str(fields[key]))
         if fields.get("interval") and duration_s(str(fields["interval"])) <= 0:
-            raise BadInput("an interval of nothing", hint="write 15m, 30m or 1h")
+            raise BadInput("an interval must be positive", hint="write 15m, 30m or 1h")
         if (fields.get("max_concurrent") or 0) < 0:
-            raise BadInput("an agent can't hold fewer than no beads")
+            raise BadInput("the limit can't be negative")
         return fields
 
     def _rules(self, context: DecisionContext) -> dict[str, list[str]]:
@@ -97,7 +97,7 @@ class Leaving(Operation):
             names = sorted(bead.id for bead in held)
             raise HoldsBeads(
                 f"{name} holds {', '.join(names[:5])}{' ...' if len(names) > 5 else ''}",
-                hint="let it finish (`bd drain` it first), or --release gives them back",
+                hint="let it finish (`bd drain` first), or give them back with --release",
                 agent=name,
                 beads=names,
             )

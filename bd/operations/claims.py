@@ -229,7 +229,7 @@ class Claim(Operation):
         if where.phase == "pending":
             raise StillBlocked(
                 f"{bead.id} is not ready: it {where.reasons[0].text}",
-                hint=f"`bd why {bead.id}` tells the whole chain",
+                hint=f"`bd why {bead.id}` shows the whole chain",
                 id=bead.id,
             )
         if where.phase != "ready":
@@ -239,7 +239,7 @@ class Claim(Operation):
         binding = [reason for reason in reasons if reason.code in BINDING]
         if reasons and (binding or not self.args.get("force")):
             first = (binding or reasons)[0]
-            hint = f"`bd claim {bead.id} --agent {self.name} --force` takes it all the same"
+            hint = f"`bd claim {bead.id} --agent {self.name} --force` takes it anyway"
             if first.code in _MONEY_HINTS:
                 hint = _MONEY_HINTS[first.code].format(self.name, first.by)
             raise DoesNotFit(f"{bead.id} {first.text}", hint=hint, id=bead.id, reason=first.code)
@@ -257,7 +257,7 @@ class Claim(Operation):
                 return renewed
             holders = {bead.claim.agent} if bead.claim else {bead.assignee or "", bead.owner or ""} - {""}
             if bead.status != "in_progress" or not holders:
-                raise WrongState(f"{bead.id} is {bead.status}, there is nothing to resume", id=bead.id)
+                raise WrongState(f"{bead.id} is {bead.status}: there is nothing to resume", id=bead.id)
             if not any(self._is_me(holder, context) for holder in holders):
                 hint = f"`bd release {bead.id} --force --reason TEXT` frees it"
                 raise DoesNotFit(f"{bead.id} is {' and '.join(sorted(holders))}'s, not {self.name}'s", hint=hint, id=bead.id)

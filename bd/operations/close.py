@@ -81,7 +81,7 @@ class Close(Operation):
                 doers.append(doer)
             others = [name for name in bead.holders if name != doer] if bead.get("claims") else []
             if others:
-                notes.append(f"{', '.join(others)} had claimed {bead.id} too")
+                notes.append(f"{', '.join(others)} had also claimed {bead.id}")
             return after
 
         beads, done, failed = self.each(self.args["ids"], snapshot, finish)
@@ -143,7 +143,7 @@ class Close(Operation):
                 id=bead.id,
             )
         if bead.status == "pinned":
-            raise WrongState(f"{bead.id} is pinned", hint="--force closes it all the same", id=bead.id)
+            raise WrongState(f"{bead.id} is pinned", hint="--force closes it anyway", id=bead.id)
 
     def _with_news(self, change: Change, snapshot: Snapshot, context: DecisionContext, notes: list[str]) -> Change:
         """Add notes about the beads that became ready."""
@@ -236,7 +236,7 @@ class Cancel(Operation):
             owners.update(bead.holders)
             resolution = self.args.get("resolution")
             if resolution and bead.status not in ("dead_letter", "cancelled") and bead.id in named:
-                hint = f"`bd cancel {bead.id}` calls off what is no dead letter"
+                hint = f"`bd cancel {bead.id}` cancels any other bead"
                 raise WrongState(f"{bead.id} is {bead.status}, not a dead letter", hint=hint, id=bead.id)
             off = lifecycle.cancelled(bead, self.by, self.args.get("reason") or "Cancelled", self.asked_at)
             return off.evolve(reviewed=True, resolution=resolution) if resolution and bead.status == "dead_letter" else off
@@ -281,7 +281,7 @@ class Cancel(Operation):
         below = {child.id for bead_id in change.beads for child in snapshot.children_of(bead_id) if not child.is_done}
         below -= change.beads.keys()
         if below:
-            words = f"below what was cancelled, and not offered any more: {', '.join(sorted(below))} (--cascade cancels them)"
+            words = f"below cancelled beads, and no longer offered: {', '.join(sorted(below))} (--cascade cancels them)"
             change = change._replace(notes=(*change.notes, words))
         for bead_id in change.beads:
             for head in snapshot.dependents_of(bead_id):
@@ -294,7 +294,5 @@ class Cancel(Operation):
                     beads[head.id] = lifecycle.touch(other.evolve(depends_on=kept), self.asked_at)
         if not left or self.args.get("unblock"):
             return change._replace(beads=beads)
-        note = (
-            f"still waiting for what was cancelled: {', '.join(sorted(set(left)))} (--cascade cancels them, --unblock frees them)"
-        )
+        note = f"still waiting for cancelled beads: {', '.join(sorted(set(left)))} (--cascade cancels them, --unblock frees them)"
         return change._replace(notes=(*change.notes, note))

@@ -33,7 +33,9 @@ class Cost(Operation):
 
     def decide(self, snapshot: Snapshot, context: DecisionContext) -> Change:
         if not any(self.args.get(key) for key in ("usd", "token_counts", "model")):
-            raise BadInput("what did it cost?", hint=f"bd cost {self.args['ids'][0]} --usd 0.42 --tokens-in 900 --tokens-out 120")
+            raise BadInput(
+                "the cost is missing", hint=f"bd cost {self.args['ids'][0]} --usd 0.42 --tokens-in 900 --tokens-out 120"
+            )
         owners: set[str] = set()
 
         def charge(bead: Bead) -> Bead:
@@ -59,10 +61,10 @@ class Cost(Operation):
             return mine.get("attempt", 1), mine["agent"]
         if bead.claims and (wanted is None or any(claim.get("attempt", 1) == wanted for claim in bead.claims)):
             who = " and ".join(bead.holders)
-            hint = f"BD_TOKEN proves that it is yours; `bd cost {bead.id} --attempt N` tells what an earlier one cost"
+            hint = f"BD_TOKEN proves that it is yours; `bd cost {bead.id} --attempt N` reports the cost of an earlier one"
             raise StaleToken(f"{bead.id} is held by {who}", hint=hint, id=bead.id)
         attempt = wanted or bead.attempts
         if not 1 <= attempt <= bead.attempts:
             said = f"{bead.id} has had {bead.attempts} attempts" if bead.attempts else f"nobody has tried {bead.id} yet"
-            raise BadInput(said, hint="the cost is an attempt's; `bd claim` begins one", id=bead.id)
+            raise BadInput(said, hint="costs belong to attempts; `bd claim` begins one", id=bead.id)
         return attempt, spending.agent_of_attempt(bead, attempt) or self.agent

@@ -53,12 +53,12 @@ def parse_dep(text: str) -> tuple[str, str]:
         return "", kind
     kind = kind.strip().lower().replace("_", "-")
     if kind not in _BLOCKING_KINDS | _KNOWN_LINKS | {"blocks", "parent-child", "parent"}:
-        raise BadInput(f"{kind!r} is no kind of dependency", hint="ID, blocks:ID, or discovered-from:ID, related:ID ...")
+        raise BadInput(f"{kind!r} is not a kind of dependency", hint="ID, blocks:ID, or discovered-from:ID, related:ID ...")
     return kind, target.strip()
 
 
 def _gone_words(bead_id: str) -> str:
-    return f"{bead_id} was made with this idempotency key before, and has been deleted; nothing is made for it again"
+    return f"{bead_id} was created earlier with this idempotency key and deleted; it is not created again"
 
 
 def minted_id(settings: Settings, uid: str, is_taken: Callable[[str], bool], parent: str | None = None) -> str:

@@ -63,7 +63,7 @@ class _Edge(Operation):
     def kind(self) -> str:
         kind = str(self.args.get("kind") or "blocks").strip().lower().replace("_", "-")
         if not kind or len(kind) > _KIND_LIMIT:
-            raise BadInput(f"{kind!r} is no kind of dependency", hint="blocks, parent-child, related, discovered-from ...")
+            raise BadInput(f"{kind!r} is not a kind of dependency", hint="blocks, parent-child, related, discovered-from ...")
         return kind
 
     def ends(self, snapshot: Snapshot) -> tuple[Bead, Bead]:

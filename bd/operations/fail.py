@@ -45,7 +45,8 @@ class Fail(Operation):
         kind = retry.check_kind(self.args.get("reason") or "")
         if not (self.args.get("error") or "").strip():
             raise BadInput(
-                "a failure needs its words", hint=f'bd fail {self.args["ids"][0]} --reason {kind} --error "what happened"'
+                "a failure needs a description (--error)",
+                hint=f'bd fail {self.args["ids"][0]} --reason {kind} --error "what happened"',
             )
         owners: list[str] = []
         left: set[str] = set()
@@ -55,7 +56,7 @@ class Fail(Operation):
                 return bead
             self.guard(bead, snapshot)
             if not bead.claims:
-                hint = f"`bd comment {bead.id} TEXT` notes what went wrong with it"
+                hint = f"`bd comment {bead.id} TEXT` records what went wrong"
                 raise WrongState(f"{bead.id} is {bead.status}, nobody holds it", hint=hint, id=bead.id)
             token = self.proof_for(bead, snapshot)
             held = advisory_claims.alone(bead, token, self.asked_at) if bead.get("claims") else bead

@@ -38,7 +38,7 @@ def refuse_twin(bead_id: str, snapshot: Snapshot, taken: Iterable[str] = ()) -> 
     """Refuse a new id that differs only in case from an existing one. Raises IdTaken."""
     twin = twin_of(bead_id, [*taken, *snapshot.starting("")])
     if twin:
-        words = f"{bead_id} differs from {twin} only in upper and lower case, and some file systems take them for one"
+        words = f"{bead_id} differs from {twin} only in upper and lower case, which some file systems do not distinguish"
         raise IdTaken(words, hint="give the new bead another id", id=bead_id)
 
 
@@ -49,7 +49,7 @@ def check_type(text: str, context: DecisionContext) -> str:
     known = {*TYPES, *NOT_WORK, "publish", "event", *context.settings.types}
     if name not in known:
         raise BadInput(
-            f"{text!r} is no bead type here",
+            f"{text!r} is not a bead type here",
             hint=f"one of {', '.join([*TYPES, *context.settings.types])}; `types:` in {'.beads/config.yaml'} adds more",
         )
     return name
@@ -59,7 +59,9 @@ def check_status(text: str, context: DecisionContext) -> str:
     """Return the stored status. Raises BadInput if this hub does not know it."""
     name = status_word(text)
     if name not in {*STORED_STATUSES, "ready", "pinned", "hooked", *context.settings.statuses}:
-        raise BadInput(f"{text!r} is no status here", hint=f"one of {', '.join([*STORED_STATUSES, *context.settings.statuses])}")
+        raise BadInput(
+            f"{text!r} is not a status here", hint=f"one of {', '.join([*STORED_STATUSES, *context.settings.statuses])}"
+        )
     return name
 
 
@@ -109,5 +111,5 @@ def check_title(text: str) -> str:
     if not title:
         raise BadInput("a bead needs a title", hint='bd create "Fix the login page"')
     if len(title) > TITLE_LIMIT:
-        raise BadInput(f"the title has {len(title)} characters, {TITLE_LIMIT} are allowed", hint="use --description")
+        raise BadInput(f"the title has {len(title)} characters; the limit is {TITLE_LIMIT}", hint="use --description")
     return title

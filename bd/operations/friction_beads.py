@@ -57,5 +57,5 @@ class TellFriction(Operation):
             "title": f"{percent} % of the attempts on {cause.kind} {cause.name} fail",
             "type": "chore",
             "labels": [friction.LABEL, cause.label],
-            "description": f"{cause.failed} of {total} attempts in {window} failed, on {named}. Find out why, and mend the cause.",
+            "description": f"{cause.failed} of {total} attempts in {window} failed, on {named}. Find out why, and fix the cause.",
         }

@@ -164,10 +164,10 @@ class Edit(Operation):
         if "attempts" not in guarded:
             return
         if new.get("attempts", 0) < tip.attempts:
-            hint = f"`attempts_forgiven: {tip.attempts - new.get('attempts', 0)}` says how many shall not count"
-            raise WrongState(f"{tip.id}: attempts only grow, by force too", hint=hint, id=tip.id)
+            hint = f"`attempts_forgiven: {tip.attempts - new.get('attempts', 0)}` sets how many do not count"
+            raise WrongState(f"{tip.id}: attempts can't be lowered, even with --force", hint=hint, id=tip.id)
         if not (self.args.get("reason") or "").strip():
-            raise BadInput(f"{tip.id}: --force needs --reason", hint="say why with --reason TEXT", id=tip.id)
+            raise BadInput(f"{tip.id}: --force needs --reason", hint="give a --reason TEXT", id=tip.id)
 
 
 def merge_field(bead_id: str, key: str, old: Any, new: Any, tip: Any) -> Any:

@@ -90,7 +90,7 @@ class Reassign(Operation):
                 continue
             moved = _news(bead, stall, context.heartbeats)
             if moved:
-                notes.append(f"{bead.id} is left alone: {moved}")
+                notes.append(f"{bead.id} was not freed: {moved}")
                 continue
             if bead.claim is not None:
                 owners[bead.claim.agent] = None if stall.get("is_unheard") else "stalled"
@@ -133,7 +133,7 @@ def _news(bead: Bead, stall: Mapping[str, Any], beats: Mapping[str, str] | None)
     if claim["token"] != stall["token"] or claim.get("attempt", 1) != stall["attempt"]:
         return f"{claim['agent']} has claimed it meanwhile"
     if last_commit_of(claim) != stall["since"]:
-        return f"{claim['agent']} gave a sign of life meanwhile"
+        return f"{claim['agent']} sent a heartbeat meanwhile"
     if beats is not None and beats.get(claim["token"]) != stall.get("beat"):
-        return f"{claim['agent']} gave a sign of life meanwhile"
+        return f"{claim['agent']} sent a heartbeat meanwhile"
     return ""

@@ -67,7 +67,7 @@ class Import(Operation):
     def prepare(cls, args: dict[str, Any], runtime: Runtime | None) -> None:
         super().prepare(args, runtime)
         if args.setdefault("on_conflict", "newer") not in CONFLICT_RULES:
-            raise BadInput(f"{args['on_conflict']!r} is no rule for conflicts", hint="newer, skip or fail")
+            raise BadInput(f"{args['on_conflict']!r} is not a rule for conflicts", hint="newer, skip or fail")
 
     @property
     def needs_remote(self) -> bool:

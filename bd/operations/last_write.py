@@ -47,7 +47,7 @@ def undo_of_last(hub: Clone, ask: Callable[[list[str]], dict[str, Any]]) -> Undo
     parents = headers.get("parent", [])
     verb = (commit_message.form_of(text) or {}).get("verb")
     if not parents or verb == "init":
-        raise WrongState("the making of a hub can't be taken back")
+        raise WrongState("creating a hub can't be undone")
     beads: dict[str, Any] = {}
     before_at: dict[str, str] = {}
     after_at: dict[str, str] = {}

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 class ApplyPlan(Create):
     """Create a whole graph, or nothing: `beads` as for Create, the root first, each with a `name`.
 
-    A root with an `idempotency_key` stands for its plan: if one with that key was made before, nothing is made again, whatever
+    A root with an `idempotency_key` stands for its plan: if one with that key was created before, nothing is created again, whatever
     the plan says now. Each task then has its own key, by which its bead is found.
     """
 
@@ -42,7 +42,7 @@ class ApplyPlan(Create):
         if key in known and snapshot.by_uid(specs[0]["uid"]) is None:
             result = {spec["name"]: known[spec["idempotency_key"]] for spec in specs if spec["idempotency_key"] in known}
             gone = sum(not snapshot.exists(bead_id) for bead_id in result.values())
-            note = f"this plan was applied before, as {known[key]}; nothing is made again"
+            note = f"this plan was applied before, as {known[key]}; nothing was created again"
             return Change({}, "", touched=tuple(result.values()), result=result, notes=(note + _gone_words(gone),))
         return super().decide(snapshot, context)
 

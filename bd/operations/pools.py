@@ -38,7 +38,7 @@ class ScalePool(Operation):
             raise NoSuchAgent(name, None)
         pool = pool_of(name, file)
         if not pool.is_explicit:
-            raise BadInput(f"{name} is no pool", hint=f"give .beads/agents/{name}.yaml a `pool:` with `max`, and `bd sync`")
+            raise BadInput(f"{name} is not a pool", hint=f"give .beads/agents/{name}.yaml a `pool:` with `max`, and `bd sync`")
         size = self._size(pool.min, pool.max, name)
         settings = {key: value for key, value in file["pool"].items() if key != "size"}
         after = {**file, "pool": {**settings, **({} if size is None else {"size": size})}}

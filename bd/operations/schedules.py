@@ -57,7 +57,7 @@ class AddSchedule(Operation):
         if there is not None:
             if there.get("uid") == given["uid"]:
                 return Change({}, "")
-            raise WrongState(f"there is a schedule {name} already", hint=f"`bd schedule remove {name}` first")
+            raise WrongState(f"the schedule {name} already exists", hint=f"`bd schedule remove {name}` first")
         head = {"name": name, "uid": given["uid"], "cron": given["cron"], "tz": given.get("tz", "UTC")}
         entry = {**head, **{k: v for k, v in fields.items() if v not in (None, [])}, "last_tick": time_text(self.asked_at)}
         config = _with([*schedules.schedules_of(snapshot), entry], snapshot)

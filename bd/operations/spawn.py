@@ -70,7 +70,7 @@ class Spawn(MakesOne):
         self.guard(parent, snapshot)
         if self.args.get("wait") and parent.get("claims"):
             hint = "leave --wait out"
-            raise WrongState(f"several agents may be at {parent.id} at once, so it can't wait for one", hint=hint, id=parent.id)
+            raise WrongState(f"several agents may work on {parent.id} at once, so it can't wait for one", hint=hint, id=parent.id)
 
     def _made(self, parent: Bead, snapshot: Snapshot, context: DecisionContext) -> Bead:
         new = {"priority": parent.priority, **self.args["new"], "parent": parent.id}

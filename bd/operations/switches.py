@@ -43,7 +43,7 @@ class SetDuty(Operation):
     def decide(self, snapshot: Snapshot, context: DecisionContext) -> Change:
         name, duty = ids.check_agent(self.args["agent"]), self.args["duty"]
         if duty not in (*DUTIES, AVAILABLE):
-            raise BadInput(f"{duty!r} is no duty", hint=f"one of {', '.join([*DUTIES, AVAILABLE])}")
+            raise BadInput(f"{duty!r} is not a duty", hint=f"one of {', '.join([*DUTIES, AVAILABLE])}")
         if self.args.get("known"):
             known_agent(name, snapshot)
         before, ends = duty_of(name, snapshot), self.args.get("ends")

@@ -52,7 +52,7 @@ class AddTrigger(Operation):
         if there is not None:
             if there.get("uid") == given["uid"]:
                 return Change({}, "")
-            raise WrongState(f"there is a trigger {name} already", hint=f"`bd trigger remove {name}` first")
+            raise WrongState(f"the trigger {name} already exists", hint=f"`bd trigger remove {name}` first")
         trial = filled(deepcopy(given["plan"]), {})
         # Nothing of the trial is kept: any ids will do.
         named = [{**spec, "title": spec["title"] or "x", "uid": f"{number:014}{self.uid}"} for number, spec in enumerate(trial)]

@@ -43,7 +43,7 @@ class Undo(Operation):
         for bead_id, versions in self.args["beads"].items():
             tip = snapshot.bead(bead_id)
             if (dict(tip.fields) if tip else None) != versions["after"]:
-                raise WrongState(f"{bead_id} was changed since; the write is no longer the last word", id=bead_id)
+                raise WrongState(f"{bead_id} was changed since; the write can't be undone any more", id=bead_id)
             self._refuse_loss(tip, versions["before"], snapshot)
             for fields in (versions["before"], versions["after"]):
                 names.update(Bead(fields or {}).holders)
@@ -74,8 +74,8 @@ class Undo(Operation):
         if before is None:
             others = sorted(head.id for head in snapshot.mentioning(tip.id) if head.id not in self.args["beads"])
             if others:
-                hint = f"`bd delete {tip.id}` removes it all the same"
-                raise WrongState(f"{tip.id} is named by {', '.join(others[:5])} by now", hint=hint, id=tip.id)
+                hint = f"`bd delete {tip.id}` removes it anyway"
+                raise WrongState(f"{tip.id} is referred to by {', '.join(others[:5])} by now", hint=hint, id=tip.id)
 
     def _restored(self, before: dict[str, Any] | None, tip: Bead | None) -> Bead | None:
         if before is None:

@@ -90,7 +90,7 @@ def test_a_closed_dependency_frees_and_is_told(board: Clone) -> None:
 
 def test_cancelling_keeps_what_waits_waiting_unless_told(board: Clone) -> None:
     result = board.here("cancel", "hub-kid1", "--reason", "no form")
-    assert "still waiting for what was cancelled: hub-kid2" in result.err
+    assert "still waiting for cancelled beads: hub-kid2" in result.err
     assert "--cascade" in result.err
     assert "hub-kid1, which was cancelled" in board.here("why", "hub-kid2").out
     board.here("reopen", "hub-kid1")

@@ -49,7 +49,7 @@ def test_refused_flags_say_what_to_do(typed: str) -> None:
         name = flag.rstrip("=")
         assert any(isinstance(param, RefusedFlag) and name in param.opts for param in command_of(typed).params)
         refused = run_here(*typed.split(), "x", name, *(["x"] if flag.endswith("=") else []), code=2)
-        assert refused.err == f"Error: {name} can't be answered here\nHint: {instead}\n"
+        assert refused.err == f"Error: {name} is not supported\nHint: {instead}\n"
 
 
 @pytest.mark.parametrize("name", REFUSED_COMMANDS)

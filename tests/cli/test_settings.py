@@ -72,7 +72,7 @@ def test_config_get(board: Clone) -> None:
 def test_the_prefix_and_types_of_a_hub(board: Clone) -> None:
     board.here("config", "set", "issue_prefix", "new")
     assert board.here("q", "Something").out.startswith("new-")
-    assert "is no bead type" in board.here("create", "X", "-t", "molecule2", code=2).err
+    assert "is not a bead type" in board.here("create", "X", "-t", "molecule2", code=2).err
     board.here("config", "set", "types.custom", "molecule2,convoy")
     assert board.here("create", "X", "-t", "convoy", "--json").json["issue_type"] == "convoy"
     board.here("config", "set", "statuses", "on-ice")

@@ -193,7 +193,7 @@ def test_a_circle_with_beads_of_the_hub_gives_way_on_the_side_of_the_import() ->
     bead = store.bead("web-1")
     assert (bead.depends_on, bead.links[0]) == ([], ("blocks", "hub-1"))
     assert change.result["kept_as_links"] == [
-        "web-1 -> hub-1 (blocks): would be a circle, kept as a link: web-1 -> hub-1 -> web-1"
+        "web-1 -> hub-1 (blocks): would be a cycle, kept as a link: web-1 -> hub-1 -> web-1"
     ]
 
 

@@ -247,7 +247,7 @@ def test_add_list_remove(clones: tuple[Clone, Clone], hub: Path, tmp_path: Path)
 def test_a_plan_that_could_not_be_applied_is_no_triggers_plan(clones: tuple[Clone, Clone], tmp_path: Path) -> None:
     (tmp_path / "bad.yaml").write_text("title: x\ntype: nonsense\n")
     result = clones[0].here("trigger", "add", "bad", "--on", "github:issues.opened", "--plan", str(tmp_path / "bad.yaml"), code=2)
-    assert "'nonsense' is no bead type" in result.err
+    assert "'nonsense' is not a bead type" in result.err
 
 
 @pytest.mark.parametrize(

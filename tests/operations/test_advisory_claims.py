@@ -175,7 +175,7 @@ def test_a_close_ends_every_claim_and_says_who_else_was_at_it() -> None:
     claim(hub, "ann")
     token = claim(hub, "ben")
     change = close(hub, "ben", token)
-    assert "ann had claimed hub-a too" in change.notes
+    assert "ann had also claimed hub-a" in change.notes
     bead = hub.bead("hub-a")
     assert (bead.status, bead.claims, bead.get("closed_by")) == ("closed", [], "agent:ben")
     assert (capacity(hub, "ann"), capacity(hub, "ben")) == (0, 0)

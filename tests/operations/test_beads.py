@@ -81,7 +81,7 @@ def test_what_was_typed_is_stored_in_its_one_form(spec: dict[str, Any], expected
         ({"title": ""}, "needs a title"),
         ({"title": " \n "}, "needs a title"),
         ({"title": "x" * 501}, "501 characters"),
-        ({"type": "poem"}, "no bead type"),
+        ({"type": "poem"}, "not a bead type"),
         ({"status": "sleeping"}, "no status"),
         ({"deadline": "soon"}, "not a time"),
         ({"expected": "soon"}, "not a duration"),
@@ -89,7 +89,7 @@ def test_what_was_typed_is_stored_in_its_one_form(spec: dict[str, Any], expected
         ({"base_priority": -1}, "between 0 and 100"),
         ({"id": "../etc"}, "can't be a bead's id"),
         ({"id": "nul"}, "can't be a bead's id"),
-        ({"deps": ["nonsense:hub-a"]}, "no kind of dependency"),
+        ({"deps": ["nonsense:hub-a"]}, "not a kind of dependency"),
     ],
 )
 def test_bad_input(spec: dict[str, Any], words: str) -> None:

@@ -119,5 +119,5 @@ def test_who_may_tell_a_cost() -> None:
     for bead_id, attempt in (("hub-a", 3), ("hub-b", None)):
         with pytest.raises(BadInput):
             hub.decide(Cost(ids=[bead_id], usd=1, attempt=attempt, **by("other")))
-    with pytest.raises(BadInput, match="what did it cost"):
+    with pytest.raises(BadInput, match="the cost is missing"):
         hub.decide(Cost(ids=["hub-a"], **by("other")))

@@ -167,7 +167,7 @@ def test_force_counts_attempts_by_hand_but_never_fewer_and_makes_no_claim() -> N
     forced = {"force": True, "reason": "it was tried elsewhere"}
     with pytest.raises(BadInput, match="--force needs --reason"):
         store.decide(edit(bead, bead.evolve(attempts=4), force=True))
-    with pytest.raises(WrongState, match="attempts only grow"):
+    with pytest.raises(WrongState, match="attempts can't be lowered"):
         store.decide(edit(bead, bead.evolve(attempts=1), **forced))
     with pytest.raises(WrongState, match="can't be changed by hand"):
         store.decide(edit(bead, bead.evolve(claim={"agent": "ada", "token": "mine"}), **forced))

@@ -52,7 +52,7 @@ def test_what_others_are_at_by_advisory_claims_meanwhile_is_left_alone() -> None
     store = MemoryStore(bead)
     change = store.publish(reassign(token=None))
     assert change.is_empty
-    assert change.notes == ("hub-a is left alone: ann claimed it meanwhile",)
+    assert change.notes == ("hub-a was not freed: ann claimed it meanwhile",)
     assert store.bead("hub-a") == bead
 
 

@@ -108,7 +108,7 @@ def test_what_is_below_a_cancelled_bead_is_named() -> None:
     store = at_work()
     made = spawn(store)
     change = store.publish(Cancel(ids=["hub-a"], force=True, reason="no", **by("ada")))
-    assert any(made in note and "not offered any more" in note for note in change.notes)
+    assert any(made in note and "no longer offered" in note for note in change.notes)
     assert offered(store, "other") == []
     store = at_work()
     made = spawn(store)

@@ -49,7 +49,7 @@ def test_each_works_under_its_own_token_and_the_history_is_sound(clone: Clones, 
     bob.here("claim", "--next", "--agent", "ben")
     bob.here("claim", "hub-a", "--agent", "ben")
     closed = alice.here("close", "hub-a", "--reason", "done", "--agent", "ann")
-    assert "ben had claimed hub-a too" in closed.err
+    assert "ben had also claimed hub-a" in closed.err
     assert bob.here("close", "hub-a", "--reason", "mine", "--agent", "ben", "--json", code=5).json["code"] == "stale_token"
     bead, other = tip_bead(hub, "hub-a"), tip_bead(hub, "hub-b")
     assert bead is not None

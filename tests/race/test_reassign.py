@@ -51,7 +51,7 @@ def test_a_beat_just_before_the_push_keeps_the_claim(clone: Clones, hub: Path, s
     steps.at("push", beat)
     result = bob.here("stalled", "--reassign", env=LATER)
     holder.close()
-    assert "gave a sign of life meanwhile" in result.err
+    assert "sent a heartbeat meanwhile" in result.err
     assert tip_bead(hub, "hub-a").claim is not None
     assert subjects(hub, "reassign") == []
     assert git(hub, "for-each-ref", "refs/bd/claims") != ""
