@@ -65,7 +65,9 @@ class Child:
                 )
             # values that no argument or variable can hold, such as a NUL in a bead's model
             except (OSError, ValueError) as error:
-                raise BadInput(f"can't run {command[0]}: {error}", hint="the command after -- is started as it stands") from error
+                raise BadInput(
+                    f"can't run {command[0]}: {error}", hint="the command after -- is started without a shell"
+                ) from error
         assert self._process.stdout is not None
         self._reader = threading.Thread(target=self._read, args=(self._process.stdout,), daemon=True)
         self._reader.start()

@@ -174,7 +174,7 @@ class Job:
         elif self._max_duration_s and now_s - self.child.started_s > self._max_duration_s:
             self.end(Outcome(FAILED, "timeout", f"took longer than {times.duration_text(self._max_duration_s)}"))
         elif self._command.idle_timeout_s and now_s - self.child.last_output_s > self._command.idle_timeout_s:
-            self.end(Outcome(FAILED, "timeout", f"said nothing for {times.duration_text(self._command.idle_timeout_s)}"))
+            self.end(Outcome(FAILED, "timeout", f"had no output for {times.duration_text(self._command.idle_timeout_s)}"))
 
     def next_limit_s(self) -> float | None:
         """Return after how many seconds `check_limits` may have something to do."""
@@ -230,7 +230,7 @@ class Job:
         bead = snapshot.head(self.bead.id)
         if self._claim_on(bead) is not None:
             return None
-        return "settled", f"{self.bead.id} is {bead.status if bead else 'gone'} by now; its command saw to that"
+        return "settled", f"{self.bead.id} is {bead.status if bead else 'gone'} by now; its command did that"
 
     def clear(self) -> None:
         """Remove its files: the claim has ended."""

@@ -49,7 +49,7 @@ class Server(NamedTuple):
             raise Away(f"{self.url} answers {words}")
         found = [one for one in ready if isinstance(one, str)]
         if not found and runtime.monotonic() - begun_s < min(seconds, _HASTE_S) * 0.5:
-            raise Away(f"{self.url} holds no requests")
+            raise Away(f"{self.url} does not support waiting")
         return found
 
     def _get(self, query: str, timeout_s: float) -> tuple[int, dict[str, Any]]:
@@ -79,7 +79,7 @@ def server_of(url: str, token: str = "") -> Server:
     if not urls.is_web(url) or "?" in url or "#" in url:
         raise BadInput(f"{url!r} is no address of a `bd serve`", hint="such as https://fleet.example.org")
     if not token.isascii() or not token.isprintable():
-        raise BadInput("the token has characters that no header takes")
+        raise BadInput("the token has characters that are not allowed in a header")
     return Server(url.rstrip("/"), token)
 
 
@@ -91,5 +91,5 @@ def token_of(path: str) -> str:
     except (OSError, UnicodeDecodeError) as error:
         raise BadInput(f"the token can't be read: {error}") from error
     if len(lines) != 1:
-        raise BadInput(f"{path} has {len(lines)} lines", hint="one line: the token, perhaps behind a name and a blank")
+        raise BadInput(f"{path} has {len(lines)} lines", hint="expected one line: the token, optionally after a name and a space")
     return lines[0].rpartition(" ")[2]

@@ -177,7 +177,7 @@ class Worker:
                 rest_s = view.rest_s()
                 self._claim(hub, self._recover(hub, view), pacer, rest_s)
             else:
-                words = f"nothing new for {self.plan.agent}; it looks again at {pacer.pace.next_poll_at}"
+                words = f"no work for {self.plan.agent}; next check at {pacer.pace.next_poll_at}"
                 why = NothingReady(words, retry_after_s=int(pacer.pace.wait_s(now)))
                 self._standing = self._standing.replace(nothing=why)
         except BdError as error:

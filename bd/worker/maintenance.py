@@ -103,7 +103,7 @@ def sweep_claim_refs(hub: Clone, by: str) -> list[str]:
     hub.fetch()
     current = {token for bead in hub.snapshot().claimed() for token in bead.tokens}
     orphans = [SideRef(CLAIMS + token, None, oid) for token, oid in beats.items() if token not in current][:_REFS_AT_ONCE]
-    said = [f"removed the signs of {len(orphans)} ended claims"] if orphans and hub.sides.move(orphans) else []
+    said = [f"removed the heartbeats of {len(orphans)} ended claims"] if orphans and hub.sides.move(orphans) else []
     return [*said, *_drop_probes(hub)]
 
 

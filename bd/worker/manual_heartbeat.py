@@ -61,7 +61,7 @@ def give(
         raise StaleToken(f"{agent} holds {held[0].id}, and no token was given", hint=hint, id=held[0].id)
     told = None
     if text and not given:
-        raise Refused(f"{agent} holds nothing here to note that on", hint=f"`bd list --assignee {agent}` shows what it holds")
+        raise Refused(f"{agent} holds no beads here", hint=f"`bd list --assignee {agent}` shows what it holds")
     if text:
         told = progress.noted(hub, agent, given[0], text)
     if by == "ref":
@@ -79,7 +79,7 @@ def _refuse_gone(known: list[Bead], held: list[Bead], tokens_for: Callable[[Iter
 
 
 def _gone(bead_id: str) -> StaleToken:
-    words = f"the claim of {bead_id} that your token is of has ended"
+    words = f"your claim of {bead_id} has ended"
     return StaleToken(words, hint="stop working on it; `bd claim --next` takes other work", id=bead_id)
 
 

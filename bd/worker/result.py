@@ -131,7 +131,7 @@ def _cost(said: Any) -> float | None:
 
 
 def _no_number(word: str) -> Any:
-    raise ValueError(f"{word} is no number of JSON")
+    raise ValueError(f"{word} is not a JSON number")
 
 
 def _by_code(code: int) -> tuple[str, str]:

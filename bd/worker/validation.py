@@ -100,7 +100,7 @@ def _by_process(kind: str, rule: Any, data: Any, started: Started) -> Verdict:
     if data is None:
         return Verdict(False, "there is no output to check")
     if rule in (None, ""):
-        return Verdict(None, f"{kind} needs output.validation_schema to say what is asked")
+        return Verdict(None, f"{kind} needs output.validation_schema")
     script = os.path.join(os.path.dirname(__file__), "schema_check.py")
     asked = json.dumps({"kind": kind, "rule": rule, "data": data}, default=str)
     ran = run([sys.executable, "-P", script], {}, CHECK_LIMIT_S, stdin=asked, started=started, kept=_SAID_LIMIT)

@@ -300,7 +300,7 @@ CASES = [
     Case("wait", 2, "no_identity", "give --agent NAME"),
     Case("wait --agent bob --timeout soon", 2, "bad_input", "not a duration"),
     Case("wait --agent bob --token-file x", 2, "bad_input", "--token-file is for --via"),
-    Case("wait --agent bob --via x", 2, "bad_input", "no address of a `bd serve`"),
+    Case("wait --agent bob --via x", 2, "bad_input", "not the address of a `bd serve`"),
     Case("wait --agent bob --via http://127.0.0.1:9/ --token-file nope", 2, "bad_input", "the token can't be read"),
     Case("schema hub", 2, "bad_input", "agent"),
     Case("log --since sometime", 2, "bad_input", "sometime"),

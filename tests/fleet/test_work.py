@@ -180,7 +180,7 @@ def test_a_silent_command_is_ended(clone: Clones, hub: Path) -> None:
     alice.bd("work", "--agent", "coder", "--once", "--idle-timeout", "1s", "--", "sleep", "86400")
     (failure,) = tip_bead(hub, "hub-a").get("failures")
     assert failure["reason"] == "timeout"
-    assert "said nothing" in failure["error"]
+    assert "had no output" in failure["error"]
 
 
 def test_a_claim_that_is_taken_away_stops_the_command(clone: Clones, hub: Path, tmp_path: Path) -> None:
