@@ -36,7 +36,7 @@ def wanted(pool: Pool, snapshot: Snapshot, folder: str, now: datetime, check: As
         return (
             Wanted(demand(pool, snapshot, now))
             if is_fresh
-            else Wanted(None, "the hub can't be reached, or takes nothing from here")
+            else Wanted(None, "the hub can't be reached, or refuses this clone's writes")
         )
     if check is None:
         return Wanted(None, "its check is not trusted here; `bd trust` shows it")
@@ -53,5 +53,5 @@ def _run_check(pool: Pool, check: Asked, folder: str) -> Wanted:
     if ran.code != 0:
         return Wanted(None, f"its check ended with exit code {ran.code}{f': {why}' if why else ''}")
     if not (ran.out.isascii() and ran.out.isdigit() and len(ran.out) < _SAID_LIMIT):
-        return Wanted(None, f"its check printed no number: {ran.out[:60]!r}")
+        return Wanted(None, f"its check did not print a number: {ran.out[:60]!r}")
     return Wanted(int(ran.out))

@@ -36,7 +36,7 @@ KILL_GRACE_S = 30.0
 COMMAND_LIMIT_S = 60.0
 # How often to check whether an ended session is gone: by its lock, or by a command of its provider.
 _LOOK_S, _ASK_S = 0.05, 0.5
-DRAIN_WORDS = "You are being drained: finish what you are at, claim nothing more, and end."
+DRAIN_WORDS = "You are being drained: finish your current work, claim nothing more, and exit."
 # Variables of the controller's own session that are not passed on.
 _NOT_PASSED = ("BD_TOKEN", "BD_DRAIN")
 # Variables of the controller that are passed on explicitly, because a provider has its own environment.
@@ -121,7 +121,7 @@ class Session:
         if self._provider is None and self._pool.provider != "child":
             raise WrongState(f"no provider is called {self._pool.provider}")
         if self.is_alive():
-            raise WrongState(f"it may be there: {self.doubt}" if self.doubt else "it is there already")
+            raise WrongState(f"it may be there: {self.doubt}" if self.doubt else "it is already running")
 
     def changed_file(self) -> str:
         """Return a file in its clone that has changed since it was pinned; empty if there is none."""
@@ -161,7 +161,7 @@ class Session:
     def _start_child(self) -> None:
         held = self._grip()
         if held is None:
-            raise WrongState("it is there already")
+            raise WrongState("it is already running")
         kept = {key: value for key, value in os.environ.items() if key not in _NOT_PASSED}
         agent_log.rotate(self.log)
         try:

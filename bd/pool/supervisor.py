@@ -106,7 +106,7 @@ class Crew:
         self.running[name] = session
         agent_log.rotate(session.log)  # it may live for months
         if session.doubt:
-            self.wrong.append(f"whether {name} is there can't be seen: {session.doubt}")
+            self.wrong.append(f"can't tell whether {name} is running: {session.doubt}")
 
     def members(self) -> list[Member]:
         """Return the live members for a plan: working, or idle since they reported it or were started."""
@@ -267,7 +267,7 @@ class Crew:
                 if own.catch_up():
                     self._round.hub.fetch()
         except (BdError, OSError) as error:
-            self.wrong.append(f"{session.name}: what its clone has kept can't be published: {error}")
+            self.wrong.append(f"{session.name}: its clone's unpublished writes can't be published: {error}")
 
     def _count(self, *, is_failure: bool) -> None:
         """Record whether a member could be started and lived for more than a moment; several failures in a round count once."""
