@@ -98,7 +98,7 @@ def misnamed(path: str) -> str | None:
     stem = path.rpartition("/")[2].removesuffix(".yaml")
     if path.startswith(BEADS_DIR):
         if bead_id_of(path) is None:
-            return "lies where no bead belongs; move it to beads/"
+            return "is in the wrong place; move it to beads/"
         if not is_bead_id(stem):
             return "has a name that can't be a bead's id"
     elif path != CONFIG_PATH:

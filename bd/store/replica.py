@@ -430,7 +430,7 @@ class Replica:
         if named:
             if self.repo.objects.read(f"{named}:{CONFIG_PATH}") is None:
                 hint = f"the hub's are on {self.branch_name}"
-                raise NotFound(f"{text} is a commit of something else, not of the hub", hint=hint)
+                raise NotFound(f"{text} is not a commit of the hub", hint=hint)
             return named
         instant = times.past_instant(text, self.runtime.now())
         _, out, _ = self.repo.run("rev-list", "-1", f"--before={int(instant.timestamp())}", self.view())

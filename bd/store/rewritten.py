@@ -26,7 +26,7 @@ def accept_rewrite(replica: Replica) -> tuple[str, list[str]]:
     what was unpublished is kept.
     """
     if not replica.remote_name:
-        raise BadInput("this hub has no remote whose history could have been rewritten")
+        raise BadInput("this hub has no remote, so its history was not rewritten")
     repo = replica.repo
     with replica.lock():
         tip = _remote_tip(replica)
@@ -70,4 +70,4 @@ def _remote_tip(replica: Replica) -> str | None:
         if tip is None or (fetched and replica.repo.commit_of(tip) is not None):
             return tip
         fetched = replica.repo.run(*_FETCH, remote, replica.branch, check=False)[0] == 0
-    raise HubRewritten(f"the hub branch on {remote} changes all the time", hint="try again when nobody rewrites it")
+    raise HubRewritten(f"the hub branch on {remote} keeps changing", hint="try again when it is no longer being rewritten")

@@ -82,7 +82,7 @@ def _left_out(requested: list[str]) -> list[str]:
     if not requested:
         return []
     named = ", ".join(requested[:5]) + (f" and {len(requested) - 5} more" if len(requested) > 5 else "")
-    return [f"not published, for git does not track it: {named} (`git add` it to publish it)"]
+    return [f"not published, because git does not track it: {named} (`git add` it to publish it)"]
 
 
 def _staged(replica: Replica, edits: Edits, parent: str | None, by: str, author: str, prefix: str) -> str:
@@ -95,5 +95,5 @@ def _staged(replica: Replica, edits: Edits, parent: str | None, by: str, author:
     try:
         checkout.stage(replica.repo, list(edits.files), replica.runtime)
     except checkout.InTheWay as error:
-        raise TryAgain(f"the edited files can't be taken up: {error}", hint=error.hint) from error
+        raise TryAgain(f"the edited files can't be committed: {error}", hint=error.hint) from error
     return commit

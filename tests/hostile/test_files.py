@@ -62,8 +62,8 @@ BEADS: dict[str, tuple[str | bytes | Special, str]] = {
     "halfslow": (bead("hub-halfslow", 'labels: [repo:site]\nnotes: "\\ud800"\n'), "not YAML"),
     "escape": (b"id: hub-escape\ntitle: a\x1b[2Jb\n", "not YAML"),
     "c1": ("id: hub-c1\ntitle: a\x9b2Jb\n".encode(), "not YAML"),
-    "empty": ("", "says nothing"),
-    "comments": ("# later\n", "says nothing"),
+    "empty": ("", "has no fields"),
+    "comments": ("# later\n", "has no fields"),
     "garbage": (bytes(range(1, 128)) * 9, "not YAML"),
     # says two things
     "twice": (bead("hub-twice", "title: Another\n"), "twice"),
@@ -127,9 +127,9 @@ NAMES: dict[str, str] = {
     "beads/hub-\u0430.yaml": "can't be a bead's id",  # Cyrillic a
     f"beads/{'x' * 200}.yaml": "can't be a bead's id",
     "beads/hub-\udcff\udcfe.yaml": "not UTF-8",
-    "beads/deeper/hub-x.yaml": "lies where no bead belongs",
-    "beads/archive/hub-x.yaml": "is a volume of the archive, and lacks a line",
-    "beads/archive/2026-01/x/hub-x.yaml": "lies where no bead belongs",
+    "beads/deeper/hub-x.yaml": "is in the wrong place",
+    "beads/archive/hub-x.yaml": "is a volume of the archive, and has no line",
+    "beads/archive/2026-01/x/hub-x.yaml": "is in the wrong place",
     ".beads/agents/-x.yaml": "can't be an agent's",
     ".beads/agents/UPPER.yaml": "can't be an agent's",
     ".beads/agents/x/y.yaml": None,  # type: ignore[dict-item]

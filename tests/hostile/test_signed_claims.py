@@ -154,7 +154,7 @@ def test_a_signature_that_is_another_commit_s_proves_nothing(ada: Clone, clone: 
     fresh = clone("fresh")
     assert state(fresh) == "open -"
     assert state(fresh, "hub-b") == "in_progress coder", "whose signature it is"
-    assert "not of this commit" in fresh.here("audit", code=7).out
+    assert "does not match this commit" in fresh.here("audit", code=7).out
 
 
 def test_an_allowed_agent_takes_nothing_for_another(ada: Clone, clone: Callable[[str], Clone], tmp_path: Path) -> None:

@@ -150,7 +150,7 @@ def test_commit_a_after_a_write_that_could_not_come_along_reverts_nothing(clone:
     bob.here("update", "hub-a", "--priority", "0")
     bob.here("close", "hub-b", "--reason", "done by bob")
     result = alice.here("comment", "hub-a", "by bd")
-    assert "the files here stay as they were" in result.err
+    assert "the files here were not updated" in result.err
     assert "notes: by hand" in (alice.path / "beads" / "hub-a.yaml").read_text()
     git(alice.path, "commit", "--quiet", "-am", "my notes")
     assert alice.here("sync", "--json").json["refused"] == []
@@ -221,7 +221,7 @@ def test_an_untracked_file_where_a_bead_has_to_be(clone: Clones, hub: Path) -> N
     mine = alice.path / "beads" / "hub-new.yaml"
     mine.write_text("id: hub-new\ntitle: Mine\n")
     result = alice.here("comment", "hub-a", "seen")
-    assert "the files here stay as they were" in result.err
+    assert "the files here were not updated" in result.err
     assert mine.read_text() == "id: hub-new\ntitle: Mine\n"
     refused = alice.here("sync", "--json", code=5).json["refused"]
     assert [item["code"] for item in refused] == ["id_taken"]

@@ -650,7 +650,7 @@ def test_init_names_what_is_wrong(tmp_path: Path, remote: Path) -> None:
     assert "is" in run_here("init", "alice", "--remote", str(tmp_path / "other.git"), code=2).err
     assert "can't be an id prefix" in run_here("init", "x", "--prefix", "no/slash", code=2).err
     assert "can't be a branch's name" in run_here("init", "x", "--branch", "a..b", code=2).err
-    assert "is no URL" in run_here("init", "x", "--remote", "ext::sh -c true", code=2).err
+    assert "is not a URL" in run_here("init", "x", "--remote", "ext::sh -c true", code=2).err
     assert not (tmp_path / "x").exists()
 
 
@@ -742,7 +742,7 @@ def test_a_folder_that_is_gone(tmp_path: Path, typed: str) -> None:
 def test_a_machine_without_git(tmp_path: Path, typed: str) -> None:
     (tmp_path / "bin").mkdir()
     ended = run_process(*typed.split(), cwd=tmp_path, env={"PATH": str(tmp_path / "bin")}, code=4)
-    assert ended.err == "Error: can't run git: there is none on PATH\nHint: install git 2.31 or newer\n"
+    assert ended.err == "Error: can't run git: it is not on PATH\nHint: install git 2.31 or newer\n"
 
 
 def test_a_git_folder_without_a_head_is_no_repository(bd: Callable[..., Result], tmp_path: Path) -> None:

@@ -128,7 +128,7 @@ def test_a_server_that_declines_a_beat_is_named(clone: Clones, hub: Path, opened
     token = claim(mine)
     hook(hub, "pre-receive", "exit 1")
     now = mine.sides.beats()[token]
-    with pytest.raises(RemoteUnreachable, match="the remote origin did not take the sign of life"):
+    with pytest.raises(RemoteUnreachable, match="the remote origin did not accept the heartbeat"):
         mine.sides.move([SideRef(CLAIMS + token, mine.sides.beat(START + timedelta(minutes=5), 30), now)])
 
 

@@ -350,7 +350,7 @@ BAD: dict[str, tuple[bytes, str]] = {
     "a NUL": (b"id: hub-bad\ntitle: x\0\n", "has a NUL byte"),
     "too deep": (b"id: hub-bad\ntitle: x\nmetadata: " + b"[" * 50 + b"]" * 50 + b"\n", "nesting deeper"),
     "too large": (b"id: hub-bad\ntitle: x\nnotes: " + b"x" * 5_000_000 + b"\n", "larger than 5 MB"),
-    "empty": (b"", "says nothing"),
+    "empty": (b"", "has no fields"),
     "no title": (b"id: hub-bad\n", "has no title"),
 }
 
@@ -382,7 +382,7 @@ def test_every_damage_is_named_and_the_others_are_read(damaged_hub: Clone) -> No
         expected |= {
             bead_path("hub-link"): "is not a plain file",
             bead_path("hub-module"): "is not a plain file",
-            "beads/deep/hub-lost.yaml": "lies where no bead belongs",
+            "beads/deep/hub-lost.yaml": "is in the wrong place",
         }
         assert found.keys() == expected.keys()
         for path, words in expected.items():

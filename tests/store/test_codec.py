@@ -65,7 +65,7 @@ def test_a_document_that_says_nothing_is_an_empty_mapping_and_keeps_its_comments
 
 @pytest.mark.parametrize("what", NOTHING)
 def test_a_bead_file_that_says_nothing_is_damage_in_plain_words(what: str) -> None:
-    with pytest.raises(codec.Unreadable, match="says nothing: a bead has an id and a title; write `id: hub-1`"):
+    with pytest.raises(codec.Unreadable, match="has no fields: a bead has an id and a title; write `id: hub-1`"):
         codec.parse_bead(NOTHING[what].encode(), "hub-1")
 
 

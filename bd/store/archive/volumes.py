@@ -61,7 +61,7 @@ def parse(data: bytes) -> Volume:
     while place < len(data):
         head = _head().match(data, place)
         if head is None:
-            fault = "is a volume of the archive, and lacks a line such as `--- # hub-7k3q` in front of its first bead"
+            fault = "is a volume of the archive, and has no line such as `--- # hub-7k3q` in front of its first bead"
             break
         start = head.end()
         end, place = _end(data, start, head[2])

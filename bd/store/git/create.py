@@ -63,7 +63,7 @@ def make_repo(folder: str, *, own: bool = False) -> GitRepo:
 def _need_git() -> None:
     """Check for git first: without it, importing GitPython fails. Raises NoHub."""
     if shutil.which("git") is None:
-        raise NoHub("can't run git: there is none on PATH", hint="install git 2.31 or newer")
+        raise NoHub("can't run git: it is not on PATH", hint="install git 2.31 or newer")
 
 
 def add_remote(repo: GitRepo, url: str) -> bool:

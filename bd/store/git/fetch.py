@@ -146,7 +146,7 @@ class Fetching:
         if _REJECTED in words or "[rejected]" in words:
             raise HubRewritten(
                 f"the hub's history on {self._remote} was rewritten: its tip does not descend from what was published",
-                hint="look at it with git first; `bd sync --accept-rewrite` goes on from the new history",
+                hint="look at it with git first; `bd sync --accept-rewrite` accepts the new history",
             )
         raise unreachable(self._repo, self._remote, words)
 

@@ -230,7 +230,7 @@ class ObjectReader:
         """Read an object that has to exist. Raises Damaged."""
         raw = self.read(name, at_most=at_most)
         if raw is None:
-            raise Damaged(f"this clone lacks the object {name}", hint="`git fsck` tells more; a fresh `bd clone` mends it")
+            raise Damaged(f"this clone lacks the object {name}", hint="`git fsck` tells more; a new `bd clone` fixes it")
         return raw
 
     # --- from files ---

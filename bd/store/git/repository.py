@@ -52,9 +52,9 @@ class GitTimeout(TryAgain):
 def refspec(source: str, target: str) -> str:
     """Return `source:target`. All refspecs are made here: an empty object name, which would delete, is refused."""
     if not is_oid(source) and not is_ref(source):
-        raise BadInput(f"{source!r} is no object or ref")
+        raise BadInput(f"{source!r} is not an object or ref")
     if not is_ref(target):
-        raise BadInput(f"{target!r} is no ref")
+        raise BadInput(f"{target!r} is not a ref")
     return f"{source}:{target}"
 
 
@@ -268,7 +268,7 @@ class GitRepo:
             code, out, err = self.finish(self.spawn(args), args, at_most=_LISTING_LIMIT)
         except BufferError:
             hint = "look at its trees with `git ls-tree`"
-            raise Damaged("the hub lists more files than any hub holds", hint=hint) from None
+            raise Damaged("the hub lists an impossible number of files", hint=hint) from None
         if code:
             raise GitFailed(args, code, err)
         return out
@@ -409,7 +409,7 @@ def disk_error(words: str) -> BdError:
     if "no space left" in lowered or "disk quota" in lowered:
         return TryAgain(f"this clone's disk is full: {text.splitlines()[-1]}", hint="make room, then try again")
     if "permission denied" in lowered or "read-only file system" in lowered:
-        return TryAgain(f"this clone can't be written: {text.splitlines()[-1]}", hint="check the rights of its .git folder")
+        return TryAgain(f"this clone can't be written: {text.splitlines()[-1]}", hint="check the permissions of its .git folder")
     return Damaged(
         f"git could not write the commit: {text.splitlines()[-1] if text else 'no words'}", hint="`git fsck` tells more"
     )

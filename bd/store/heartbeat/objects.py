@@ -46,7 +46,7 @@ def beat_at(repo: Repository, at: datetime, interval_s: float, length: int) -> s
         repo.write_object("tree", b"", length)
         return repo.write_object("commit", data, length)
     except OSError as error:
-        raise TryAgain(f"this clone can't be written: {error}", hint="check the rights of its .git folder") from error
+        raise TryAgain(f"this clone can't be written: {error}", hint="check the permissions of its .git folder") from error
 
 
 def beat_age_s(oid: str, now: datetime, interval_s: float) -> float | None:

@@ -107,7 +107,7 @@ class SideRefs:
                 break
             listed = self.listing(PROBES).get(ref)
             if listed != new:
-                why = "the server takes them and does not list them"
+                why = "the server accepts them but does not list them"
                 self._push([SideRef(ref, None, new), SideRef(f"{ref}-2", None, new)])
                 break
         self._note_probe(at, works=not why, why=why)

@@ -60,7 +60,7 @@ class CloneLock:
                 return self._try_portably()
             descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o666)
         except OSError as error:
-            raise TryAgain(f"this clone can't be written: {error}", hint="check the rights of its .git folder") from error
+            raise TryAgain(f"this clone can't be written: {error}", hint="check the permissions of its .git folder") from error
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -84,7 +84,7 @@ class CloneLock:
         """Return the error for a process that could not get the lock in time."""
         return LockTimeout(
             f"another bd command has been writing in this clone for {self._timeout_s:.0f} s ({self._path})",
-            hint="try again; the lock goes with its process, there is nothing to remove",
+            hint="try again; the lock ends with its process, and there is nothing to remove",
         )
 
     def __exit__(self, *_: object) -> None:

@@ -333,6 +333,6 @@ def _refuse_damaged(path: str, damaged: Mapping[str, str], mended: Mapping[str, 
     """Refuse to rewrite an unreadable file, unless the change is a person's repair of it."""
     volume = volume_of(path)
     if volume in damaged and volume is not None:
-        raise Damaged(f"{volume} {damaged[volume]}", hint="mend it by hand; `bd doctor` lists every damaged file")
+        raise Damaged(f"{volume} {damaged[volume]}", hint="fix it by hand; `bd doctor` lists every damaged file")
     if path in damaged and path not in mended:
-        raise Damaged(f"{path} {damaged[path]}", hint="mend it by hand, bd leaves it alone; `bd doctor` lists every damaged file")
+        raise Damaged(f"{path} {damaged[path]}", hint="bd does not touch it: fix it by hand; `bd doctor` lists all damaged files")

@@ -52,7 +52,7 @@ def arrive(replica: Replica, arrival: Arrival, own: Member | None, batches: Batc
     except (BdError, OSError) as error:
         if not arrival.landed and own is None:
             raise
-        note = f"the hub has it, and this clone could not come along: {error}"
+        note = f"the hub has it, but this clone could not be updated: {error}"
         outcome = Outcome(None, published=True, commit=arrival.tip, notes=(note,))
     return outcome if own is None else outcome._replace(change=own.change, refusal=own.refusal)
 

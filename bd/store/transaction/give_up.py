@@ -15,7 +15,7 @@ def out_of_time(tries: int, *, in_doubt: bool) -> TryAgain:
     """Other writers were faster until the time for trying was over."""
     if in_doubt:
         return doubt()
-    return Contention(f"{tries} tries, and each time somebody was faster", hint="try again in a moment")
+    return Contention(f"{tries} tries, and another writer was faster each time", hint="try again in a moment")
 
 
 def lagging(*, in_doubt: bool) -> TryAgain:

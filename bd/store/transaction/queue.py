@@ -131,7 +131,7 @@ class Writing:
         except LockTimeout:
             if entry.data["state"] == "unknown":
                 _keep(entry)
-                words = "another command of this clone has taken the write over and does not come back"
+                words = "another bd process in this clone took over the write and has not finished"
                 raise RemoteUnreachable(words, hint="this clone's next command finds out", written="unknown") from None
             entry.remove()
             raise

@@ -63,7 +63,7 @@ def give_up(replica: Replica, entry: JournalEntry, answer: Mapping[str, Any] | N
     commit = lost.commit or _written_down(replica, entry)
     if replica.repo.ref(f"{rejected.PREFIX}{entry.uid}") is None:
         rejected.keep(replica, entry.uid, commit, f"{lost.subject}: {why}")
-    words = f"`git show {commit[:10]}` shows it, `bd sync --dismiss {entry.uid}` lets it go"
+    words = f"`git show {commit[:10]}` shows it, `bd sync --dismiss {entry.uid}` dismisses it"
     return f"{lost.subject}: {why}; it is kept: {words}"
 
 

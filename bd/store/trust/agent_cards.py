@@ -31,7 +31,7 @@ def read(name: str) -> dict[str, Any]:
     except FileNotFoundError:
         return {}
     except (OSError, UnicodeDecodeError) as error:
-        raise BadInput(f"can't read {path}: {error}", hint="`bd identity init` with --model and so on writes it anew") from error
+        raise BadInput(f"can't read {path}: {error}", hint="`bd identity init` with --model etc. writes it again") from error
 
 
 def write(name: str, fields: Mapping[str, Any]) -> None:
@@ -55,7 +55,7 @@ def told_in(text: str, source: str) -> dict[str, Any]:
     except (ValueError, RecursionError):
         told = None
     if not isinstance(told, dict):
-        raise BadInput(f"{source} is no identity", hint="`bd identity show --json` prints one")
+        raise BadInput(f"{source} is not an identity", hint="`bd identity show --json` prints one")
     found: dict[str, Any] = {}
     for key, field in KEYS.items():
         value = told.get(key)
@@ -63,7 +63,7 @@ def told_in(text: str, source: str) -> dict[str, Any]:
             continue
         words = [value] if key == "version" else value
         if not isinstance(words, list) or len(words) > _MOST or not all(_is_word(word) for word in words):
-            raise BadInput(f"{source}: {key} is not what it has to be", hint="a text for version, lists of texts for the others")
+            raise BadInput(f"{source}: {key} has an invalid value", hint="a text for version, lists of texts for the others")
         found[field] = value
     return found
 

@@ -63,7 +63,7 @@ def make(name: str) -> bool:
         raise CantSign(f"can't make the folder {folder()}: {error.strerror}", hint="keys are kept there") from error
     code, _, words = run(["-q", "-t", "ed25519", "-N", "", "-C", name, "-f", path])
     if code:
-        raise CantSign(f"ssh-keygen made no key: {words}", hint=f"see whether {folder()} can be written")
+        raise CantSign(f"ssh-keygen made no key: {words}", hint=f"check that {folder()} is writable")
     with suppress(OSError):
         os.chmod(path, 0o600)
     return True
@@ -104,7 +104,7 @@ def _hint(path: str, words: str) -> str:
     if "too open" in words:
         return f"chmod 600 {path}"
     if "passphrase" in words:
-        return f"ssh-add {path}, so that an ssh-agent holds it; bd asks nobody for a passphrase"
+        return f"ssh-add {path}, so that an ssh-agent holds it; bd never asks for a passphrase"
     return f"look at {path}; a machine that has no copy of the key needs one of its own: `bd identity init`"
 
 

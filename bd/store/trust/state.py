@@ -51,7 +51,7 @@ def _read(note: str) -> dict[str, Any]:
     except (ValueError, RecursionError):
         pass
     if not fits(found, _SHAPE) or len(found["standing"]) != len(_STANDING) or not all(map(fits, found["standing"], _STANDING)):
-        raise ForeignNote("what is believed was written by somebody else")
+        raise ForeignNote("the trust note was not written by bd")
     return found  # type: ignore[no-any-return]
 
 

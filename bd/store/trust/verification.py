@@ -145,7 +145,7 @@ class _Walk:
         if CONFIG_PATH in sides.paths and CONFIG_PATH not in verdict.masks and (signer or not before.signers):
             after = after._replace(is_required=self._requires(commit.name, before.is_required))
         if sides.is_tearing:
-            words = "histories meet here that let different people in first, so that nobody is believed from here on"
+            words = "this merges histories with different first signers, so nobody is trusted from here on"
             verdict.overruled.add(SIGNERS_PATH)
         return Judged(
             commit.name,
@@ -172,7 +172,7 @@ class _Walk:
                 f"it says that {name or 'nobody'} made it, and is signed with {whose} key, which that name may not use then",
             )
         if not self._checks.is_good(commit.name, signature):
-            return "", f"its signature by {name}'s key is not of this commit"
+            return "", f"its signature by {name}'s key does not match this commit"
         return name, ""
 
     def _weigh(self, commit: _Commit, sides: Sides, signer: str) -> _Verdict:

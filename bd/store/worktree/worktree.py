@@ -90,4 +90,4 @@ class Worktree:
                 words = words or str(error)
             else:
                 return []
-        return [f"the files here stay as they were: {words}"]
+        return [f"the files here were not updated: {words}"]

@@ -92,7 +92,7 @@ def parse_bead(data: bytes, bead_id: str) -> Parsed:
     parsed = parse(data, BEAD_FIELDS)
     fields = parsed.fields
     if not fields:
-        raise Unreadable(f"says nothing: a bead has an id and a title; write `id: {bead_id}` and `title: ...` in it")
+        raise Unreadable(f"has no fields: a bead has an id and a title; write `id: {bead_id}` and `title: ...` in it")
     if "id" not in fields:
         raise Unreadable(f"has no id: write `id: {bead_id}` in it")
     if fields.get("id") != bead_id:
