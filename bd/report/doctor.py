@@ -72,7 +72,7 @@ def examine(hub: Clone, snapshot: CachedSnapshot, now: datetime, *, remote: bool
 
 def _files(hub: Clone, snapshot: CachedSnapshot) -> Iterator[Finding]:
     for damage in snapshot.damages:
-        yield Finding("damage", "unreadable", damage.path, f"{damage.reason}; mend it by hand, bd leaves it alone")
+        yield Finding("damage", "unreadable", damage.path, f"{damage.reason}; bd does not touch it: fix it by hand")
     for damage in snapshot.cache.doubles():
         yield Finding("damage", "double_id", damage.path, damage.reason)
     version = version_of(hub.repo, snapshot)
@@ -80,17 +80,17 @@ def _files(hub: Clone, snapshot: CachedSnapshot) -> Iterator[Finding]:
         words = f"names no format, and bd writes nothing until it does; `git log -p {CONFIG_PATH}` has what stood there"
         yield Finding("damage", "format", CONFIG_PATH, words)
     if version is not None and versions.WRITABLE_SINCE <= version < versions.VOLUMES_SINCE:
-        words = f"has format {version}, where each archived bead is a file of its own, which makes pushes slow as they get many"
-        advice = "`bd doctor --fix` brings the hub forward, once every machine has this version of bd"
+        words = f"has format {version}, in which each archived bead has its own file; many of them make pushes slow"
+        advice = "`bd doctor --fix` upgrades the hub, once every machine has this version of bd"
         yield Finding("note", "format", CONFIG_PATH, f"{words}: {advice}")
     elif version is not None and version != versions.FORMAT:
-        advice = "upgrade bd here" if version > versions.FORMAT else "`bd doctor --fix` brings the hub forward"
+        advice = "upgrade bd here" if version > versions.FORMAT else "`bd doctor --fix` upgrades the hub"
         words = f"has format {version}, this bd has {versions.FORMAT}, and writes nothing until then: {advice}"
         yield Finding("warning", "format", CONFIG_PATH, words)
     least = snapshot.config().get("min_version")
     if least is not None and versions.release_of(least) is None:
         yield Finding(
-            "warning", "min_version", CONFIG_PATH, f"min_version is {least!r}, which is no version; nothing is required"
+            "warning", "min_version", CONFIG_PATH, f"min_version is {least!r}, which is not a version, so it is ignored"
         )
     elif versions.is_older(__version__, least):
         words = f"requires bd {least} or newer, and this is {__version__}, which writes nothing: update bd here"
@@ -99,15 +99,17 @@ def _files(hub: Clone, snapshot: CachedSnapshot) -> Iterator[Finding]:
         words = "requires signatures, and nobody may sign yet, so nothing is required; `bd identity allow` lets you in"
         yield Finding("warning", "nobody_signs", CONFIG_PATH, words)
     if snapshot.cache.standing().is_torn:
-        words = "says nothing: a merge brought in a history that let somebody else in first; `bd audit` names it, take it back"
+        words = "is ignored: a merge brought in a history with other first signers; `bd audit` names it; revert it"
         yield Finding("damage", "torn", SIGNERS_PATH, words)
     for bead in snapshot.every():
         if not bead.is_done and snapshot.path_of(bead.id).startswith(ARCHIVE_DIR):
-            words = f"is {bead.status} and lies in the archive, where nobody is offered it; any write to it brings it back"
+            words = f"is {bead.status} and in the archive, where it is never offered; any write moves it back"
             yield Finding("warning", "archived_open", bead.id, words)
     active = sum(not path.startswith(ARCHIVE_DIR) for path in snapshot.bead_paths(BEADS_DIR))
     if active > ACTIVE_FILES_ADVISED:
-        words = f"holds {active} files; hosts advise fewer than {ACTIVE_FILES_ADVISED}; `bd archive` moves what is long done"
+        words = (
+            f"holds {active} files; hosts advise fewer than {ACTIVE_FILES_ADVISED}; `bd archive` moves beads that are long done"
+        )
         yield Finding("note", "many_files", BEADS_DIR, words)
 
 
@@ -172,7 +174,7 @@ def _claims(snapshot: Snapshot, now: datetime) -> Iterator[Finding]:
         if claim and bead.status not in ("in_progress", "validating"):
             yield Finding("damage", "claim_without_work", bead.id, f"is {bead.status} and has a claim by {claim['agent']}")
         if claim and is_ahead(last_commit_of(claim), now):
-            words = f"its claim by {claim['agent']} has a sign of life from the future: a clock is off"
+            words = f"its claim by {claim['agent']} has a heartbeat from the future: a clock is wrong"
             yield Finding("warning", "clock", bead.id, words)
         if bead.get("claims") and (claim or bead.is_done):
             yield Finding(
@@ -182,7 +184,7 @@ def _claims(snapshot: Snapshot, now: datetime) -> Iterator[Finding]:
             yield Finding("damage", "attempts", bead.id, "forgives more attempts than were made")
     for path, wanted in stale_capacity(snapshot, now).items():
         held = ", ".join(wanted["beads"] or ()) or "nothing held"
-        yield Finding("warning", "capacity", path, f"does not say what the claims say ({held})")
+        yield Finding("warning", "capacity", path, f"differs from the claims ({held})")
 
 
 def stale_capacity(snapshot: Snapshot, now: datetime) -> dict[str, dict[str, Any]]:
@@ -226,7 +228,7 @@ def _clone(hub: Clone, snapshot: CachedSnapshot) -> Iterator[Finding]:
             words = f"got no answer to its push and may still reach the hub: {entry.data.get('verb')}; the next write finds out"
             yield Finding("note", "unsettled", entry.uid, words)
     for path in hub.tokens.damaged():
-        yield Finding("warning", "tokens", path, "has lines that are no tokens; they are ignored")
+        yield Finding("warning", "tokens", path, "has invalid lines, which are ignored")
     for damage in edited(hub).damages:
         yield Finding("damage", "unreadable_edit", damage.path, f"as edited here {damage.reason}; `bd sync` leaves it alone")
     locks = [os.path.join(hub.repo.git_dir, name) for name in ("index.lock", "HEAD.lock")]
@@ -240,12 +242,12 @@ def _clone(hub: Clone, snapshot: CachedSnapshot) -> Iterator[Finding]:
 def _remote(hub: Clone) -> Iterator[Finding]:
     beside = hub.sides.verdict()
     if beside is not None and beside != "works":
-        words = f"takes no refs beside the branch ({beside}): signs of life are commits, at most every 15 minutes"
-        words += ", and who is overtaken tries again by itself"
+        words = f"accepts no side refs ({beside}): heartbeats are commits, at most every 15 minutes"
+        words += ", and losers of a race retry on their own"
         yield Finding("note", "no_side_refs", hub.remote_name or "", words)
     try:
         hub.fetch()
         for ref, why in hub.unknown_requests():
-            yield Finding("note", "newer_request", ref, f"asks for what a newer bd has to do: {why}; it is left to its author")
+            yield Finding("note", "newer_request", ref, f"needs a newer bd: {why}; it is left to its author")
     except BdError as error:
         yield Finding("damage" if error.exit_code == 7 else "warning", error.code, hub.remote_name or "", error.message)

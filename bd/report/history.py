@@ -24,8 +24,8 @@ _ENDS = {
     "handoff": "closed, and handed over",
     "release": "given back",
     "fail": "it failed",
-    "reassign": "freed, for it had stalled",
-    "cancel": "called off",
+    "reassign": "freed, because it had stalled",
+    "cancel": "cancelled",
     "wait-human": "parked for a person",
     "undo": "taken back",
     "delete": "deleted",
@@ -173,12 +173,12 @@ def _kept_words(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[str]
     elif new.get("started_at") and not old.get("started_at"):
         yield f"{new.get('agent')} began the work"
     elif new.get("heartbeat_at") != old.get("heartbeat_at"):
-        yield f"a sign of life of {new.get('agent')}"
+        yield f"a heartbeat of {new.get('agent')}"
 
 
 def _end_words(commit: Commit, claim: Mapping[str, Any]) -> str:
     if commit.is_by_hand:
-        return "typed away by hand"
+        return "removed by hand"
     words = _ENDS.get(commit.verb, f"by `{commit.verb}`")
     if commit.args.get("force") and claim.get("token") not in commit.tokens:
         reason = commit.args.get("reason") or commit.args.get("note")

@@ -90,7 +90,7 @@ def test_at_and_since_bound_it(board: Clone, guilty: str) -> None:
     assert board.here("audit", "--since", guilty, "--json").json["complete"] is False
     assert board.here("audit", "--since", "2020-01-01", "--json", code=7).json["complete"], "before there was a hub"
     assert board.here("audit", "--since", "2026-02-21T15:10:30Z", code=7).lines[0].startswith("5 commits since ")
-    assert "no commit of the hub's history" in board.here("audit", "--at", f"{guilty}^", "--since", guilty, code=2).err
+    assert "not a commit of the hub's history" in board.here("audit", "--at", f"{guilty}^", "--since", guilty, code=2).err
 
 
 def test_quiet_names_only_the_commits(board: Clone, guilty: str) -> None:

@@ -304,7 +304,10 @@ def test_the_outlook() -> None:
     assert retry.outlook(failed(held(attempts=3)), SETTINGS, START) == "given up after 3 attempts: bd dlq show hub-a"
     assert retry.outlook(failed(held(), "cancelled"), SETTINGS, START) == "given up after 1 attempt: bd dlq show hub-a"
     poisoned = make_bead(status="dead_letter", attempts=4, poison_pill=True)
-    assert retry.outlook(poisoned, SETTINGS, START) == "given up after 4 attempts, whoever tries it: bd dlq show hub-a"
+    assert (
+        retry.outlook(poisoned, SETTINGS, START)
+        == "given up after 4 attempts, because it fails for every agent: bd dlq show hub-a"
+    )
 
 
 # --- releases ---------------------------------------------------------------------------------

@@ -265,7 +265,7 @@ def start_of(hub: Clone, text: str, tip: str) -> str | None:
             return hub.commit_at(text)
         return None
     if not hub.repo.is_ancestor(named, tip):
-        raise BadInput(f"{text} is no commit of the hub's history", hint=f"`git log {hub.branch_name}` lists them")
+        raise BadInput(f"{text} is not a commit of the hub's history", hint=f"`git log {hub.branch_name}` lists them")
     return named
 
 

@@ -135,7 +135,7 @@ class Tenures:
     def _begin(self, commit: Commit, bead: str, agent: str, token: str) -> None:
         is_back = commit.verb == "undo"
         if token in self.tokens and not is_back:
-            self._blame("token_reused", commit, bead, f"the token of {agent}'s claim had been used before")
+            self._blame("token_reused", commit, bead, f"the token of {agent}'s claim was used before")
         elif commit.parents and token not in commit.tokens and commit.verb not in ("undo", "import"):
             self._blame("unannounced", commit, bead, f"a claim of {agent} begins, and the commit does not name its token")
         self.tokens.add(token)

@@ -81,7 +81,7 @@ def _poisoned(one: Transition, after: Bead, later: list[Transition]) -> Mishap:
     told, ended = _next(later, one.bead, "people told"), _next(later, one.bead, "cancelled", "reopened")
     steps = [step for step in (one, told, ended) if step is not None]
     words = f"{len(failures)} attempts of {' and '.join(agents)} failed, {one.text}; given up at once"
-    words += "; people were told" if told else ""
+    words += "; people were notified" if told else ""
     words += f"; {ended.what} by {ended.by}" if ended else ""
     return _made("poison_pill", one, words, *steps)
 

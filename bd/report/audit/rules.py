@@ -38,8 +38,8 @@ _LOOK = "`bd history {bead}` tells what came before and after"
 _FREE = "ask both who works on it; `bd release {bead} --force --reason TEXT` frees it"
 RULES = {
     "two_owners": Rule("A bead has one owner at a time.", _FREE),
-    "exclusive": Rule("Two beads of one exclusive name are never held at once.", _FREE),
-    "token_reused": Rule("Each claim has a token of its own.", _LOOK),
+    "exclusive": Rule("Two beads with the same exclusive name are never held at once.", _FREE),
+    "token_reused": Rule("Each claim has its own token.", _LOOK),
     "unannounced": Rule("A claim begins with an operation that names its token.", _FREE),
     "replaced": Rule("A claim ends before another begins; only its own agent resumes it.", _FREE),
     "changed_hands": Rule("A claim stays its agent's until it ends.", _FREE),
@@ -60,18 +60,18 @@ RULES = {
     ),
     "attempts": Rule("The attempts of a bead only grow, and number its claims.", "`bd show {bead}` has the number as it now is"),
     "illegal_status": Rule("A status changes only as the lifecycle allows.", _LOOK),
-    "bead_lost": Rule("A bead goes only when it is deleted.", "`git show {commit}^:beads/{bead}.yaml` still has it"),
-    "comment_lost": Rule("A comment stays as it was written.", "`git show {commit}` still has it"),
+    "bead_lost": Rule("A bead disappears only by being deleted.", "`git show {commit}^:beads/{bead}.yaml` still has it"),
+    "comment_lost": Rule("Comments are never changed.", "`git show {commit}` still has it"),
     "archive_changed": Rule("What is archived is done, and moved byte for byte.", "`git show {commit}` shows the difference"),
     "merge_lost": Rule("A merge keeps what both sides did.", "`git show -m {commit}` shows what it left out"),
     "unsigned": Rule(
-        "Where signatures are required, who changes the state of a bead signs that as who acts; who may sign is said by those.",
-        "readers take it for not made; `git log --show-signature -1 {commit}` shows what is there",
+        "If signatures are required, a change of a bead's state is signed by its author; allowed signers decide who may sign.",
+        "readers ignore it; `git log --show-signature -1 {commit}` shows what is there",
     ),
     "twice": Rule("No operation takes effect twice.", _LOOK),
     "rewritten": Rule(
         "The hub's history is only added to.",
-        "`git log {commit}` has what went missing; ask who pushed by force, then `bd sync --accept-rewrite`",
+        "`git log {commit}` shows what went missing; ask who force-pushed, then `bd sync --accept-rewrite`",
     ),
 }
 

@@ -42,8 +42,8 @@ def sections(board: Board, named: Callable[[str], Cell] = html_page.text) -> str
     asked = [one._replace(phase="asked") for one in board.waiting]
     body = [
         paused,
-        html_page.section("Departures", _flights([*board.flying, *ready], "Nothing is ready, nobody is at work.", named)),
-        html_page.section("Waiting for people", _flights(asked, "Nobody is asked anything.", named)),
+        html_page.section("Departures", _flights([*board.flying, *ready], "Nothing is ready, nobody is working.", named)),
+        html_page.section("Waiting for people", _flights(asked, "No questions for people.", named)),
         html_page.section("Grounded", _flights(board.dead, "No dead letters.", named)),
         html_page.section("Not yet", _flights(board.blocked, "Nothing is blocked.", named)),
         html_page.section("Crews", _crews(board, named)),

@@ -64,10 +64,10 @@ def _lines(board: Board) -> Iterator[str]:
     ]
     yield from _table("Agents", ["agent", "status", "holds", "beads"], agents, "No agents yet.")
     flying = [[*_bead(one), escaped(one.crew), "delayed" if one.is_delayed else one.phase, one.since] for one in board.flying]
-    yield from _table("In flight", ["bead", "title", "crew", "status", "since"], flying, "Nobody is at work.")
+    yield from _table("In flight", ["bead", "title", "crew", "status", "since"], flying, "Nobody is working.")
     yield from _ready(board)
     yield from _entries("Blocked", board.blocked, "why", "Nothing is blocked.")
-    yield from _entries("Waiting for people", board.waiting, "question", "Nobody is asked anything.")
+    yield from _entries("Waiting for people", board.waiting, "question", "No questions for people.")
     yield from _entries("Dead letters", board.dead, "why", "None.")
     done = [[*_bead(one), escaped(one.crew), one.since] for one in board.finished]
     yield from _table("Finished lately", ["bead", "title", "by", "at"], done, "Nothing yet.")

@@ -37,7 +37,7 @@ def _of_work(numbers: Mapping[str, Any]) -> Iterable[str]:
     yield from _metric("tasks_dead_lettered_total", "counter", "Beads given up.", made)
     yield from _metric("claims_total", "counter", "Claims begun.", [({}, contention["claims"])])
     yield from _metric("claim_pushes_total", "counter", "Pushes that begin or end claims.", [({}, contention["pushes"])])
-    yield from _metric("claim_pushes_lost_total", "counter", "Those overtaken by others.", [({}, contention["lost"])])
+    yield from _metric("claim_pushes_lost_total", "counter", "Pushes that lost a race.", [({}, contention["lost"])])
 
 
 def _of_costs(numbers: Mapping[str, Any]) -> Iterable[str]:
@@ -52,7 +52,7 @@ def _of_agents(agents: Iterable[Mapping[str, Any]]) -> Iterable[str]:
 
     left = samples("budget_remaining_usd", "agent")
     yield from _metric("budget_remaining_usd", "gauge", "What an agent may still spend.", left)
-    yield from _metric("agent_utilization", "gauge", "Share of the time with a bead in hand.", samples("utilisation"))
+    yield from _metric("agent_utilization", "gauge", "Share of the time spent on beads.", samples("utilisation"))
     yield from _metric("agent_claim_success_rate", "gauge", "Share of ended attempts that closed.", samples("success_rate"))
     yield from _metric("agent_heartbeat_misses_total", "counter", "Claims freed after silence.", samples("stalled"))
 
