@@ -40,7 +40,7 @@ def read(text: str, where: str) -> tuple[Person, ...]:
             continue
         name, _, token = line.strip().rpartition(" ")
         if not name.strip() or not name.isprintable():
-            raise BadInput(f"{where}, line {number}: a name, a blank, the token", hint="such as: Ada Lovelace 5b1f…")
+            raise BadInput(f"{where}, line {number}: expected a name, a space and the token", hint="such as: Ada Lovelace 5b1f…")
         if len(token) < SHORTEST or not token.isascii() or not token.isprintable():
             raise BadInput(f"{where}, line {number}: a token has at least {SHORTEST} plain characters", hint=f"such as {fresh()}")
         found.append(Person(name.strip(), token))

@@ -31,7 +31,7 @@ _QUERY_LIMIT = 200
 _STATUSES = (
     *(("", "not done"), ("all", "all"), ("ready", "ready"), ("pending", "waiting for others"), ("retrying", "tried again later")),
     *(("in_progress", "in work"), ("parked", "parked"), ("dead_letter", "dead letters"), ("closed", "closed")),
-    ("cancelled", "called off"),
+    ("cancelled", "cancelled"),
 )
 _HEADS = [("bead", "id"), ("", "title"), ("gate", "time"), ("for", "time"), ("status", "")]
 
@@ -114,7 +114,7 @@ def _forms(bead: Bead) -> str:
     path = layout.bead_path(bead.id)
     made = []
     if waits_for_human(bead):
-        answer = layout.field("text", "Answer, and let it go on", rows=3, is_required=True)
+        answer = layout.field("text", "Answer, and reopen it", rows=3, is_required=True)
         made.append(layout.form(f"{path}/answer", "Answer", [answer]))
     if bead.status == "dead_letter":
         made.append(layout.form(f"{path}/retry", "Try again", [layout.field("reason", "What is different now")]))

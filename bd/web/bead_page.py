@@ -86,7 +86,7 @@ def _relations(bead: Bead, snapshot: Snapshot, now: datetime) -> str:
         made.append(html_page.section("What waits for what", drawn + more))
     missing = [target for target in awaited(bead) if snapshot.head(target) is None]
     if missing:
-        made.append(html_page.section("Waits for what is not there", _words(", ".join(missing))))
+        made.append(html_page.section("Waits for missing beads", _words(", ".join(missing))))
     children = snapshot.children_of(bead.id)
     if children:
         made.append(html_page.section("Consists of", _table(children, snapshot, now)))

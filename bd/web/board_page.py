@@ -22,9 +22,9 @@ _DAMAGES = 10
 # The forms that pause and resume claiming.
 _PAUSE = html_page.section(
     "Switch",
-    layout.form("/pause", "Pause the fleet", [layout.field("reason", "Why nobody shall claim anything new")], is_inline=True),
+    layout.form("/pause", "Pause the fleet", [layout.field("reason", "Reason")], is_inline=True),
 )
-_RESUME = layout.form("/resume", "Let the fleet claim again", is_inline=True)
+_RESUME = layout.form("/resume", "Resume the fleet", is_inline=True)
 
 
 async def board(ask: Ask) -> Response:
@@ -56,7 +56,7 @@ async def asset(ask: Ask) -> Response:
     """Serve the style sheet, the script or the icon. Their names change with their content, so they are cached for good."""
     found = content_of(ask.words["name"])
     if found is None:
-        return Response("there is nothing of this name", 404, media_type="text/plain")
+        return Response("not found", 404, media_type="text/plain")
     return Response(found[0], media_type=found[1], headers={"cache-control": "public, max-age=31536000, immutable"})
 
 

@@ -96,7 +96,7 @@ class Gateway:
         why = f"answers {status}" if status else "does not answer"
         is_meant = 300 <= status < 500 and status not in _PASSING
         if is_meant or self._failures >= TRIES:
-            self._tell(f"{bead.id} is not told to {self.target.agent}: {self.target.url} {why}")
+            self._tell(f"{bead.id} was not delivered to {self.target.agent}: {self.target.url} {why}")
             return True
         if self._failures == 1:
             self._tell(f"{self.target.url} {why}; trying again")

@@ -74,7 +74,7 @@ class Caller(NamedTuple):
 def admit(request: Request, route: Route, site: Site) -> Person | None:
     """Return the person who sends the request, if it is allowed. Raises Refusal."""
     if site.names and _host_of(request) not in site.names:
-        raise Refusal(421, "this server has another name", "`bd serve --name HOST` says under which names it is reached")
+        raise Refusal(421, "this server does not answer to this host name", "`bd serve --name HOST` sets its host names")
     if route.rule in (OPEN, OWN):
         return None
     caller = caller_of(request, site)
@@ -82,7 +82,7 @@ def admit(request: Request, route: Route, site: Site) -> Person | None:
         raise Refusal(401, "this site is for people with a token")
     if route.rule == WRITE:
         if not site.people:
-            raise Refusal(403, "nobody may change anything here", "`bd serve --token-file FILE` names people who may")
+            raise Refusal(403, "this site is read-only", "`bd serve --token-file FILE` names people who may")
         if caller.person is None:
             raise Refusal(401, "who are you? Changes need a token", "sign in, or send Authorization: Bearer TOKEN")
         if caller.is_ambient and request.method not in SAFE and not is_from_here(request):
@@ -121,7 +121,7 @@ async def body_of(request: Request, limit: int) -> bytes:
         async for part in request.stream():
             found += part
             if len(found) > limit:
-                raise Refusal(413, f"more than {limit} bytes" if limit else "no body belongs here")
+                raise Refusal(413, f"more than {limit} bytes" if limit else "a request body is not allowed here")
     except ClientDisconnect:
         raise Refusal(400, "the body broke off") from None
     return bytes(found)

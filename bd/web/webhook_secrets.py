@@ -24,7 +24,9 @@ def read(text: str, where: str) -> dict[str, str]:
             continue
         forge, _, secret = line.strip().partition(" ")
         if forge not in FORGES:
-            raise BadInput(f"{where}, line {number}: a forge, a blank, its secret", hint=f"the forges are {', '.join(FORGES)}")
+            raise BadInput(
+                f"{where}, line {number}: expected a forge, a space and its secret", hint=f"the forges are {', '.join(FORGES)}"
+            )
         found[forge] = _checked(secret.strip(), f"{where}, line {number}")
     return found
 

@@ -46,7 +46,7 @@ def delivery_of(forge: str, headers: Mapping[str, str], body: bytes, secret: str
     event, name = _NAMES[forge]
     given = next((headers[one] for one in name if headers.get(one)), "")
     if not 0 < len(given) <= _ID_LIMIT or not given.isascii() or not given.isprintable():
-        raise Forged(f"no {name[0]}, by which it could be told from a replay")
+        raise Forged(f"no {name[0]}, which is needed to detect replays")
     return Delivery(forge, headers.get(event, ""), given, hashlib.sha256(body).hexdigest()[:32])
 
 

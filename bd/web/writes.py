@@ -59,7 +59,7 @@ async def create(ask: Ask) -> Response:
     priority = sent.get("priority", "").strip().lower().removeprefix("p")
     if priority:
         if priority not in ("0", "1", "2", "3", "4"):
-            raise BadInput(f"{priority!r} is no priority", hint="0 (critical) to 4 (background)")
+            raise BadInput(f"{priority!r} is not a priority", hint="0 (critical) to 4 (background)")
         spec["priority"] = int(priority)
     return await _done(ask, lambda asked: Create(beads=[spec], **asked))
 

@@ -295,7 +295,7 @@ CASES = [
     Case("metrics --html --plot", 2, "bad_input", "leave out all but one"),
     Case("serve --private", 2, "bad_input", "--token-file"),
     Case("serve --hook-secrets nope", 2, "bad_input", "the secrets can't be read"),
-    Case("serve --forward bob=nowhere", 2, "bad_input", "no AGENT=URL"),
+    Case("serve --forward bob=nowhere", 2, "bad_input", "not AGENT=URL"),
     Case("serve --port 70000", 2, "bad_input", "70000"),
     Case("wait", 2, "no_identity", "give --agent NAME"),
     Case("wait --agent bob --timeout soon", 2, "bad_input", "not a duration"),

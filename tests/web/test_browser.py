@@ -120,7 +120,7 @@ def test_a_bead_closed_by_an_agent_moves_on_the_open_page(browser: Browser, serv
 def test_a_person_answers_comments_and_makes_a_bead(browser: Browser, server: Server, hub: Path) -> None:
     page = signed_in(browser, server)
     page.get_by_role("link", name="hub-ask").click()
-    page.get_by_label("Answer, and let it go on").fill("the blue one")
+    page.get_by_label("Answer, and reopen it").fill("the blue one")
     page.get_by_role("button", name="Answer").click()
     expect(page.get_by_text("the blue one").first).to_be_visible()
     answered = tip_bead(hub, "hub-ask")

@@ -141,7 +141,7 @@ def test_trouble_is_tried_again_with_pauses_and_not_for_ever(local_hub: Clone, p
             passed[0] += 1000
             offer(one, local_hub)
         assert posted(heard) == ["hub-b"] * gateways.TRIES
-        assert "hub-b is not told to bob" in told[-1]
+        assert "hub-b was not delivered to bob" in told[-1]
 
 
 @pytest.mark.parametrize("status", [301, 302, 307, 308, 400, 404, 410])
@@ -154,7 +154,7 @@ def test_a_refusal_is_meant_and_a_redirect_is_not_followed(local_hub: Clone, sta
         offer(one, local_hub)
         offer(one, local_hub)
         assert (posted(heard), posted(elsewhere)) == (["hub-a"], [])
-        assert told == [f"hub-a is not told to bob: {heard.url} answers {status}"]
+        assert told == [f"hub-a was not delivered to bob: {heard.url} answers {status}"]
 
 
 def test_who_is_not_there_is_offered_nothing(local_hub: Clone) -> None:

@@ -69,7 +69,7 @@ def test_a_comment_is_hers(served: Served, hub: Path) -> None:
 
 def test_a_question_is_answered(served: Served, hub: Path) -> None:
     served.clone.bd("wait-human", "hub-one", "--reason", "which?")
-    assert "Answer, and let it go on" in served.reader("/beads/hub-one", cookie=BROWSER["cookie"])
+    assert "Answer, and reopen it" in served.reader("/beads/hub-one", cookie=BROWSER["cookie"])
     assert sent(served, "/beads/hub-one/answer", text="the blue one").status_code == 303
     assert beads_at(hub)["hub-one"].status == "open"
 
