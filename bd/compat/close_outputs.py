@@ -41,7 +41,7 @@ def output_of(typed: str, hub: Clone, in_bead: int = IN_BEAD) -> dict[str, Any]:
         except (ValueError, RecursionError):
             return {"output": {"data": text}}
     if len(data) > FILE_LIMIT:
-        words = f"the output has {len(data)} bytes, {FILE_LIMIT} may be stored"
+        words = f"the output has {len(data)} bytes; the limit is {FILE_LIMIT}"
         raise BadInput(words, hint="--output URL, or --output REPOSITORY@COMMIT:PATH, keeps a reference")
     return {"stores": {_name(typed, text): packed(data)}}
 

@@ -72,7 +72,7 @@ def _file(name: str, ref: str, snapshot: Snapshot, hub: Clone) -> dict[str, Any]
     try:
         return {**shown, "text": data.decode("utf-8")}
     except UnicodeDecodeError:
-        return {**shown, "missing": f"it is no text ({len(data)} bytes)"}
+        return {**shown, "missing": f"it is not text ({len(data)} bytes)"}
 
 
 def printed(entry: dict[str, Any]) -> str:

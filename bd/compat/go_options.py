@@ -32,9 +32,9 @@ IGNORED_FLAGS = {
 }
 
 # Refused, because ignoring them would give a wrong answer. Each with an alternative.
-_KEPT = "every bead is kept, and offered to whom it fits: leave it out, and bd delete ID --force when it has served"
+_KEPT = "all beads are kept: omit it, and use bd delete ID --force afterwards"
 _ELSEWHERE = "create it in that hub: bd -C FOLDER create"
-_BY_DUE = "bd list --json, and look at due_at"
+_BY_DUE = "use bd list --json and due_at"
 _BY_DEFERRED = "bd list --status deferred --json, and look at defer_until"
 REFUSED_FLAGS = {
     "create": {
@@ -59,7 +59,7 @@ REFUSED_FLAGS = {
         "--defer-after=": _BY_DEFERRED,
         "--has-metadata-key=": "bd list --json | jq '.[] | select(.metadata.KEY)'",
         "--empty-description": "bd list --json | jq '.[] | select(.description == null)'",
-        "--skip-labels": "leave it out: labels cost nothing here",
+        "--skip-labels": "leave it out: labels are cheap here",
         "--watch": "watch bd list",
     },
     "ready": {
@@ -125,7 +125,7 @@ REFUSED_COMMANDS = {
     "recall": _MEMORIES,
     "refile": _HUBS,
     "remember": _MEMORIES,
-    "rename": "an id stays for ever; bd update ID --title TEXT renames the bead",
+    "rename": "ids never change; bd update ID --title TEXT renames the bead",
     "rename-prefix": "bd config set prefix PREFIX: new ids start with it, old ones stay",
     "reparent": "bd update ID --parent OTHER",
     "repo": "bd -C FOLDER works in another hub",

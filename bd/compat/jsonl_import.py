@@ -100,7 +100,7 @@ def event_of(data: bytes, shown: str) -> dict[str, Any]:
     except (ValueError, RecursionError) as error:
         raise BadInput(f"{shown} is not JSON: {error}", hint="an event is one JSON object") from None
     if not isinstance(event, dict):
-        raise BadInput(f"{shown} is no JSON object", hint="an event is one JSON object")
+        raise BadInput(f"{shown} is not a JSON object", hint="an event is one JSON object")
     return event
 
 
@@ -140,7 +140,7 @@ def _whole(data: bytes) -> list[Any] | None:
 
 
 def _refuse_constant(name: str) -> Any:
-    raise ValueError(f"{name} is no number")
+    raise ValueError(f"{name} is not a number")
 
 
 def read(
@@ -266,7 +266,7 @@ def _take(where: str, row: Any, found: dict[str, dict[str, Any]], strays: list[t
         return
     before = found.get(bead_id) if bead_id else None
     if before is not None:
-        batch.skipped.append({"id": bead_id, "reason": f"stands there twice ({where} again); the newer is taken"})
+        batch.skipped.append({"id": bead_id, "reason": f"is there twice ({where} again); the newer is taken"})
         if before.get("updated_at", "") > fields.get("updated_at", ""):
             return
     found[bead_id or f"\0{len(found)}"] = fields

@@ -195,7 +195,7 @@ def _put(spec: Spec, given: str, value: Any) -> None:
     elif key in BEAD_FIELDS:
         _put_field(fields, key, value)
     else:
-        raise BadInput(f"{given!r} is no field of a bead", hint=_nearest(given))
+        raise BadInput(f"{given!r} is not a field of a bead", hint=_nearest(given))
 
 
 def _put_field(fields: dict[str, Any], key: str, value: Any) -> None:
@@ -218,7 +218,7 @@ def _put_priority(fields: dict[str, Any], value: Any) -> None:
         return
     number = typed("priority", value, "number")
     if not 0 <= number <= 100:
-        raise BadInput(f"priority {word} is neither 0 to 4 nor, on the finer scale, up to 100")
+        raise BadInput(f"priority {word} is not within 0 to 4, or 0 to 100 on the finer scale")
     fields["base_priority"] = number
 
 
@@ -279,9 +279,9 @@ def refuse_unusable(key: str, value: Any) -> None:
         elif name == "max_attempts" and not _is_number(item, 1):
             raise BadInput(f"max_attempts: {item!r} is not a number from 1 on")
         elif name == "retry.strategy" and item not in STRATEGIES:
-            raise BadInput(f"{name}: {item!r} is none of {', '.join(STRATEGIES)}")
+            raise BadInput(f"{name}: {item!r} is not one of {', '.join(STRATEGIES)}")
         elif name == "output.validation" and kind_of(Bead({"output": value})) not in KINDS:
-            raise BadInput(f"{name}: {item!r} is none of {', '.join(KINDS)}")
+            raise BadInput(f"{name}: {item!r} is not one of {', '.join(KINDS)}")
 
 
 def _is_number(value: Any, least: float) -> bool:
@@ -295,7 +295,7 @@ def _put_managed(spec: Spec, key: str, value: Any) -> None:
     """Handle a claim, which can't be planned. An empty one, as in the papers, only sets the heartbeat interval."""
     filled = {k: v for k, v in value.items() if not is_null(v)} if isinstance(value, dict) else {key: value}
     if set(filled) - {"heartbeat_interval_sec", "heartbeat_interval_s"}:
-        raise BadInput(f"{key!r} is written by bd alone", hint="bd claim ID takes a bead")
+        raise BadInput(f"{key!r} can only be set by bd", hint="bd claim ID takes a bead")
     if filled:
         spec.metadata["heartbeat_interval_s"] = as_json(next(iter(filled.values())))
 

@@ -54,7 +54,7 @@ def read_specs(data: bytes, shown: str, context: DecisionContext | None = None) 
         for entry in entries_of(data, shown):
             specs += _specs_of(entry)
         if not specs:
-            raise BadInput(f"{shown} plans nothing", hint="nothing was made")
+            raise BadInput(f"{shown} contains no beads", hint="nothing was made")
         if context is not None:
             _check_values(specs, context)
         _resolve(specs)
@@ -172,7 +172,7 @@ def _edges(raw: Any, specs: list[Spec]) -> None:
         elif not kind and ends["to"] in by_name and _looks_like_id(ends["from"]):
             by_name[ends["to"]].edges.append(("blocks", ends["from"]))
         else:
-            words = f"{where.words}: {ends['from']!r} is no name in this plan"
+            words = f"{where.words}: {ends['from']!r} is not a name in this plan"
             raise Misplaced(words, where, ends["from"], hint=_close(ends["from"], by_name))
 
 
@@ -333,7 +333,9 @@ def _known(spec: Spec, target: str, what: str, names: dict[str, str]) -> str:
     if target in names:
         return names[target]
     if not _looks_like_id(target):
-        raise spec.wrong(f"{what}: {target!r} is no name in this plan, and no bead's id", hint=_close(target, names), word=target)
+        raise spec.wrong(
+            f"{what}: {target!r} is neither a name in this plan nor a bead's id", hint=_close(target, names), word=target
+        )
     return target
 
 

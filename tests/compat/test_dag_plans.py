@@ -54,9 +54,9 @@ tasks:
 @pytest.mark.parametrize(
     ("old", "new", "line", "says"),
     [
-        ("      - two", "      - tow", 12, "tasks[3] (three): depends_on: 'tow' is no name in this plan"),
-        ("    depends_on: [one]", "    depends_on: [one, tow]", 7, "'tow' is no name"),
-        ("  - name: one\n    title: One", "  - name: one\n    titel: One", 4, "'titel' is no field of a bead"),
+        ("      - two", "      - tow", 12, "tasks[3] (three): depends_on: 'tow' is neither a name in this plan"),
+        ("    depends_on: [one]", "    depends_on: [one, tow]", 7, "'tow' is neither a name"),
+        ("  - name: one\n    title: One", "  - name: one\n    titel: One", 4, "'titel' is not a field of a bead"),
         ("    title: Two", "    priority: urgent", 6, "tasks[2] (two): "),
         ("  - name: two\n    title: Two", "  - name: two", 5, "a bead needs a title"),
         ("  - name: two", "  - name: one", 5, "another bead of the plan has this name"),
@@ -94,7 +94,7 @@ def test_a_parent_may_stand_behind_its_children() -> None:
 
 def test_json_has_lines_too() -> None:
     text = json.dumps({"title": "A", "tasks": [{"name": "a", "title": "A", "depends_on": ["b"]}]}, indent=1)
-    with pytest.raises(BadInput, match=r"line \d+: tasks\[1\] \(a\): depends_on: 'b' is no name") as raised:
+    with pytest.raises(BadInput, match=r"line \d+: tasks\[1\] \(a\): depends_on: 'b' is neither a name") as raised:
         graph(text)
     line = raised.value.as_json()["line"]
     assert '"b"' in text.splitlines()[line - 1]
