@@ -94,8 +94,8 @@ def words_of(message: dict[str, Any]) -> tuple[str, str]:
     last = f"{message.get('reason', '')}: {message.get('error', '')}".strip(": ")
     head, text = {
         "dead_letter": ("Given up", f"{message.get('attempts')} attempts, the last by {agent}. {last}"),
-        "waiting": ("Waits for you", f"{message.get('question', '')} (`bd answer {message['id']} TEXT` answers)"),
-        "stalled": ("Has stalled", f"{agent}: {message.get('text', '')}"),
+        "waiting": ("Waiting for you", f"{message.get('question', '')} (`bd answer {message['id']} TEXT` answers)"),
+        "stalled": ("Stalled", f"{agent}: {message.get('text', '')}"),
         "dag_done": ("Done", f"{message.get('done')} of {message.get('total')} tasks"),
     }[message["event"]]
     return f"{head}: {message['id']} {message['title']}", f"{text}\nkey {message['key']}"

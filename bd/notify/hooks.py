@@ -43,14 +43,16 @@ def tell(hub: Clone, by: str, stalls: Sequence[Stall] = ()) -> list[str]:
     try:
         outcome = hub.publish(right)
     except BdError as error:
-        return [f"nobody is told of {', '.join(ids)} yet: {error}"]
+        return [f"nobody was notified of {', '.join(ids)} yet: {error}"]
     said: list[str] = []
     done: list[str] = []
     snapshot = hub.snapshot(outcome.commit)
     for bead in snapshot.wholes(list(outcome.change.touched) if outcome.change else []):
         message = occasions.message_of(bead, events[bead.id], snapshot, hub.runtime.now(), stalls)
         wrong = [words for hook in hooks if (words := _run(hook, message, hub.checkout))]
-        said += [f"{bead.id}: {words}" for words in wrong] or [f"told people that {bead.id} {occasions.SAID[events[bead.id]]}"]
+        said += [f"{bead.id}: {words}" for words in wrong] or [
+            f"notified people that {bead.id} {occasions.SAID[events[bead.id]]}"
+        ]
         done += [] if wrong else [bead.id]
     if done:
         try:
@@ -83,6 +85,6 @@ def _by_apprise(hook: trusted_commands.Command, message: dict[str, Any]) -> str:
         return f"{hook.where} is a URL, which takes the extra: pip install 'gitbeads[notify]'"
     sender = apprise.Apprise()
     if not sender.add(hook.text):
-        return f"{hook.where} is no URL that Apprise knows"
+        return f"{hook.where} is not a URL that Apprise knows"
     title, body = occasions.words_of(message)
     return "" if sender.notify(title=title, body=body) else f"{hook.where}: Apprise could not deliver it"

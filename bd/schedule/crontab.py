@@ -102,7 +102,7 @@ def _span(text: str, key: str) -> tuple[int, int] | None:
     if stop < 0 or "\n# bd: begin " in inside or lines.count(begin.strip()) > 1 or lines.count(end.strip()) > 1:
         raise Damaged(
             f"bd's block of {key.partition(' ')[0]} in the crontab is broken: it has to begin and end once",
-            hint=f"`crontab -e`, and take out what lies between `# bd: begin {key}` and `# bd: end {key}`, and these lines",
+            hint=f"`crontab -e`, and remove the lines between `# bd: begin {key}` and `# bd: end {key}`, and these two",
         )
     return start, min(stop + len(end) - 1, len(text))
 
@@ -154,7 +154,7 @@ def installed(station: Station) -> Lines:
     found = found_in(read(), station.key)
     if found is None:
         hint = "`bd cron show -- CMD` shows what install would write"
-        raise NotFound(f"the crontab has no lines of {station.agent} on this hub", hint=hint)
+        raise NotFound(f"the crontab has no lines for {station.agent} on this hub", hint=hint)
     return read_block(found)
 
 

@@ -56,9 +56,7 @@ def timetable(agent: str, interval_s: float) -> Timetable:
     Raises BadInput below a minute.
     """
     if interval_s < 60:
-        raise BadInput(
-            "nothing is started by the clock more than once a minute", hint="--interval 1m, or `bd work` without --once"
-        )
+        raise BadInput("the shortest interval is one minute", hint="--interval 1m, or `bd work` without --once")
     interval = max(number for number in EXPRESSIBLE if number * 60 <= interval_s)
     shift = int.from_bytes(hashlib.sha256(agent.encode()).digest()[:8], "big") % interval
     minutes = range(shift % MINUTES, MINUTES, min(interval, MINUTES))

@@ -128,7 +128,7 @@ def install(station: Station, times: Timetable, files: Units) -> bool:
     for path, text in present.items():
         if text is not None and not _is_marked(text, files):
             raise Refused(
-                f"{path} is there, and not of this agent and hub", hint="move it away, or give another folder: --units DIR"
+                f"{path} exists, and belongs to another agent or hub", hint="move it away, or give another folder: --units DIR"
             )
     changed = {path: text for path, text in wanted.items() if present[path] != text}
     for path, text in changed.items():

@@ -146,7 +146,9 @@ def _published(hub: Clone, prefix: str, domain: str | None) -> bool:
         outcome = hub.create_hub(operation)
     made = outcome.change is not None and not outcome.change.is_empty
     if not outcome.published:
-        raise RemoteUnreachable("the remote can't be reached", hint="a hub is made on its remote; try again when it answers")
+        raise RemoteUnreachable(
+            "the remote can't be reached", hint="a hub is created on its remote; try again when it is reachable"
+        )
     write_client_folder(hub)
     if hub.remote_name:
         with contextlib.suppress(TryAgain, ServerRefused):  # probed again when the result is needed
@@ -171,9 +173,9 @@ def told_at_birth(place: Place) -> Iterator[None]:
         yield
     except Damaged as error:
         name = place.branch.removeprefix("refs/heads/")
-        hint = f"mend or remove it, and commit that on {name}"
+        hint = f"fix or remove it, and commit that on {name}"
         if place.remote:
-            hint += f"; then `git push {place.remote} {name}`: the branch as {place.remote} has it is what counts"
+            hint += f"; then `git push {place.remote} {name}`: {place.remote}'s version of the branch counts"
         raise Damaged(error.message, hint=hint) from error
 
 
@@ -189,7 +191,7 @@ def refuse_unpushed(hub: Clone) -> None:
     if tip is None:
         raise BadInput(
             f"the branch {name} is not on {place.remote} yet",
-            hint=f"git push -u {place.remote} {name} first, or keep the hub on a branch of its own: bd init --branch beads",
+            hint=f"git push -u {place.remote} {name} first, or keep the hub on its own branch: bd init --branch beads",
         )
 
 

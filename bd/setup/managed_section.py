@@ -33,7 +33,7 @@ def without_section(text: str) -> str:
 def _around(text: str) -> tuple[str, str | None]:
     """Return the text before and after bd's section; None after it if there is no section. Raises BadInput."""
     if text.count(BEGIN) != text.count(END) or text.count(BEGIN) > 1 or text.find(END) < text.find(BEGIN):
-        raise BadInput(f"the marks {BEGIN} and {END} do not stand there once each, in this order", hint="mend the file by hand")
+        raise BadInput(f"the marks {BEGIN} and {END} must occur once each, in this order", hint="fix the file by hand")
     if BEGIN not in text:
         return text, None
     before, _, rest = text.partition(BEGIN)

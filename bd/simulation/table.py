@@ -35,7 +35,7 @@ def figure_rows(figures: Figures) -> list[list[str]]:
         ["agents busy", f"{f.utilisation:.0%} of the time"],
         ["beads", f"{f.beads} made, {f.claims} claimed, {f.closes} closed, {f.waiting} waiting at the end"],
         ["pushes to the branch", f"{f.pushes}, {f.lost} of them lost to a faster one ({f.conflict_rate:.0%})"],
-        ["pushes beside it", f"{f.asks} intents, {f.signs} signs of life"],
+        ["pushes to side refs", f"{f.asks} intents, {f.signs} heartbeats"],
         ["pushes a claim", f"{f.pushes_per_claim:.2f} for claiming and closing"],
         ["pushes a minute", f"{f.pushes_per_minute:.1f}; in 95% of the minutes at most {f.pushes_per_minute_p95:g}"],
         ["looks a minute", f"{f.looks_per_minute:.1f} for work, {f.reads_per_minute:.1f} fetches and listings"],

@@ -61,7 +61,7 @@ def test_setup_writes_only_its_own_section(board: Clone, tool: str) -> None:
 def test_setup_leaves_alone_what_it_does_not_understand(board: Clone, tmp_path: Path) -> None:
     page = board.path / "AGENTS.md"
     page.write_text(f"{managed_section.BEGIN}\nhalf of it\n")
-    assert "mend the file by hand" in board.here("setup", "agents", code=2).err
+    assert "fix the file by hand" in board.here("setup", "agents", code=2).err
     assert page.read_text() == f"{managed_section.BEGIN}\nhalf of it\n"
     page.unlink()
     (tmp_path / "theirs").write_text("mine")

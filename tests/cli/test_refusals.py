@@ -273,7 +273,7 @@ CASES = [
     Case("cron show --systemd --agent bob", 2, "bad_input", "which command works on the beads?"),
     Case("cron install --agent bob", 2, "bad_input", "which command works on the beads?"),
     Case("cron show true", 2, "no_identity", "give --agent NAME"),
-    Case("cron show --agent bob --interval 30s true", 2, "bad_input", "once a minute"),
+    Case("cron show --agent bob --interval 30s true", 2, "bad_input", "one minute"),
     Case("import /nowhere.jsonl", 4, "not_found", "/nowhere.jsonl"),
     Case("prime --no-such", 2, "bad_input", "--no-such"),
     Case("onboard --no-such", 2, "bad_input", "--no-such"),

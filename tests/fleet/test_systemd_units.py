@@ -82,7 +82,7 @@ def test_others_files_are_left_alone(tmp_path: Path) -> None:
     files, others = systemd_units.units(ours, str(folder)), systemd_units.units(theirs, str(folder))
     systemd_units.install(theirs, timetable("codemonkey", 1800), others)
     before = {name: (folder / name).read_text() for name in os.listdir(folder)}
-    with pytest.raises(Refused, match="not of this agent and hub"):
+    with pytest.raises(Refused, match="belongs to another agent or hub"):
         systemd_units.install(ours, timetable("codemonkey", 1800), files)
     assert not systemd_units.remove(files)
     assert {name: (folder / name).read_text() for name in os.listdir(folder)} == before
