@@ -258,7 +258,10 @@ COMMANDS: dict[str, Row] = {
         "import_",
         "set-up",
         "Import beads from JSONL, table dumps, or another tracker.",
-        line="Bring in beads, write them out, move a hub.",
+        line="Import and export beads; migrate a workspace.",
+    ),
+    "migrate": Row(
+        "migrate", "set-up", "Migrate a workspace of the Go tool: create the hub, and import every bead.", beside="import"
     ),
     "export": Row("export", "set-up", "Write every bead as JSONL.", beside="import"),
     "demo": Row(

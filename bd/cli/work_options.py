@@ -20,17 +20,17 @@ if TYPE_CHECKING:
     from typing import Any
 
 WORK_OPTIONS = (
-    Option("--prompt", help="What the agent is told, as `work --prompt` hands it over; - reads stdin."),
-    list_option("--context", help="What to start from: task:ID:output, artifact:REF, NAME=REFERENCE."),
+    Option("--prompt", help="The prompt that `work --prompt` passes to the command; - reads stdin."),
+    list_option("--context", help="The context: task:ID:output, artifact:REF, NAME=REFERENCE."),
     list_option("--models", help="The models to use, the preferred one first."),
     list_option("--fallback-models", help="The models for later attempts."),
-    Option("--max-duration", help="How long an attempt may take, such as 30m; then it is ended."),
-    Option("--max-cost", kind=real_number(0), metavar="USD", help="The most an attempt may cost; a claim reserves it."),
+    Option("--max-duration", help="The maximum duration of an attempt, such as 30m; then it is ended."),
+    Option("--max-cost", kind=real_number(0), metavar="USD", help="The maximum cost of an attempt; a claim reserves it."),
+    Option("--retry", multiple=True, metavar="KEY=VALUE", help="How it is retried: fixed, max_delay=1m, retry_on=timeout ..."),
     Option(
-        "--retry", multiple=True, metavar="KEY=VALUE", help="How it is tried again: fixed, max_delay=1m, retry_on=timeout ..."
-    ),
-    Option(
-        "--validation", metavar="KIND[:RULE]", help="What its output has to pass: regex:^ok, json-schema:@FILE, test-pass ..."
+        "--validation",
+        metavar="KIND[:RULE]",
+        help="The check that its output has to pass: regex:^ok, json-schema:@FILE, test-pass ...",
     ),
     Option("--repo", help="The name of the code repository it is about."),
 )

@@ -53,7 +53,7 @@ CODES: dict[str, tuple[int, bool, str]] = {
         False,
         "the URL to validate has an address that is not public and not in `url_allow`; a claimed bead waits for a person",
     ),
-    "would_cycle": (5, False, "beads would wait for each other; `cycle` is the circle"),
+    "would_cycle": (5, False, "beads would wait for each other; `cycle` lists them"),
     "over_capacity": (5, False, "the agent has no room for that many"),
     "agent_offline": (
         5,

@@ -84,7 +84,7 @@ def pool_of(name: str, file: Mapping[str, Any]) -> Pool:
     if given is None:
         return Pool(name)
     if not isinstance(given, dict):
-        return Pool(name, flaws=("`pool` is no map of settings, and is left out",))
+        return Pool(name, flaws=("`pool` is not a mapping, and is ignored",))
     flaws = [_unknown(key) for key in sorted(map(str, given)) if key not in _KEYS]
     said: dict[str, Any] = {"min": 0, "is_explicit": True}
     said.update({key: str(given[key]) for key in _TEXTS if given.get(key)})
@@ -108,7 +108,7 @@ def _unknown(key: str) -> str:
     from bd.core.nearest import nearest  # noqa: PLC0415  only for a mistake
 
     meant = nearest(key, sorted(_KEYS))
-    return f"`{key}` is no setting of a pool{f': did you mean `{meant}`?' if meant else ''}"
+    return f"`{key}` is not a pool setting{f': did you mean `{meant}`?' if meant else ''}"
 
 
 def _names(given: Any, flaws: list[str]) -> tuple[str, ...]:

@@ -113,12 +113,12 @@ def _commit_trailers(value: Any) -> list[str]:
 
 
 KEYS: dict[str, Key] = {
-    "prefix": Key("bd", _text, "what new bead ids start with"),
-    "domain": Key("", _text, "the part behind @ of an owner; unset: the prefix"),
-    "agent": Key("", _text, "the agent, when nothing else names one"),
-    "types": Key([], _names, "bead types this hub adds"),
-    "statuses": Key([], _statuses, "statuses this hub adds"),
-    "max_attempts": Key(3, _whole, "claims a bead may use up"),
+    "prefix": Key("bd", _text, "prefix of new bead ids"),
+    "domain": Key("", _text, "part after @ in owners; default: the prefix"),
+    "agent": Key("", _text, "the agent, if nothing else names one"),
+    "types": Key([], _names, "additional bead types"),
+    "statuses": Key([], _statuses, "additional statuses"),
+    "max_attempts": Key(3, _whole, "maximum number of attempts on a bead"),
     "claim_ttl": Key(900.0, _seconds, "how long a reserved bead may wait to be started"),
     "stall_factor": Key(2.0, _number, "stalled after this many times the expected duration"),
     "heartbeat_interval": Key(0.0, _seconds, "interval of heartbeats; unset: 30s on a local remote, 5m elsewhere"),
@@ -141,7 +141,7 @@ KEYS: dict[str, Key] = {
     "sign_off": Key(
         False, _truth, "whether every commit ends with a Signed-off-by line of its author; also git's format.signOff"
     ),
-    "sign": Key(False, _truth, "whether this clone signs what it writes, with the key of who writes"),
+    "sign": Key(False, _truth, "whether this clone signs what it writes, with the author's key"),
     "require_signed": Key(False, _truth, "whether claims and changes of state count only when signed by an allowed key"),
     "fresh_time": Key(2.0, _seconds, "a write pushes before it fetches if this clone fetched less than this ago"),
     "retry_time": Key(60.0, _seconds, "how long a write tries again before it gives up"),

@@ -58,7 +58,7 @@ def tell(hub: Clone, by: str, stalls: Sequence[Stall] = ()) -> list[str]:
         try:
             hub.publish(Notified(**asked(hub.runtime, by, ids=done, right=right.uid)))
         except (TryAgain, ServerRefused) as error:
-            said.append(f"that people were told of {', '.join(done)} is not published: {error}")
+            said.append(f"could not record that people were notified of {', '.join(done)}: {error}")
     return said
 
 

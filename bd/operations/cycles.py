@@ -49,7 +49,7 @@ def untangled(beads: Mapping[str, Bead], snapshot: Snapshot) -> tuple[dict[str, 
                 circle = shortest_circle(order, knot, (owner, target)).ids if len(notes) < _SHOWN else []
                 while target.id in awaited(kept[owner.id]):
                     kept[owner.id], words = _unblocked(kept[owner.id], target.id)
-                    told = f"{owner.id} -> {target.id} ({words}): would be a circle, kept as a link"
+                    told = f"{owner.id} -> {target.id} ({words}): would be a cycle, kept as a link"
                     notes.append(f"{told}: {' -> '.join(circle)}" if circle else told)
             order.forget(owner.id)
             searches.append((knot, inside))
@@ -74,7 +74,7 @@ def _without_parent_loops(kept: dict[str, Bead], snapshot: Snapshot) -> list[str
         detail = details.pop(f"parent-child:{target}" if target in owner.depends_on else target, {})
         link = {"type": "parent-child", "id": target, **detail}
         kept[owner.id] = owner.evolve(parent=None, links=_with(owner.get("links", []), link), edge_details=details)
-        notes.append(f"{owner.id} -> {target} (parent-child): would be a circle, kept as a link: {' -> '.join(loop)}")
+        notes.append(f"{owner.id} -> {target} (parent-child): would be a cycle, kept as a link: {' -> '.join(loop)}")
     return notes
 
 

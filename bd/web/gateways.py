@@ -49,7 +49,7 @@ def target_of(text: str) -> Target:
     """Parse AGENT=URL. Raises BadInput."""
     agent, _, url = text.partition("=")
     if not urls.is_web(url) or not url.isascii():
-        raise BadInput(f"{text!r} is no AGENT=URL", hint="such as codemonkey=https://build-3.example.org/wake")
+        raise BadInput(f"{text!r} is not AGENT=URL", hint="such as codemonkey=https://build-3.example.org/wake")
     return Target(check_agent(agent), url)
 
 

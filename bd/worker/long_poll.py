@@ -77,7 +77,7 @@ class Server(NamedTuple):
 def server_of(url: str, token: str = "") -> Server:
     """Return the server at an address. Raises BadInput."""
     if not urls.is_web(url) or "?" in url or "#" in url:
-        raise BadInput(f"{url!r} is no address of a `bd serve`", hint="such as https://fleet.example.org")
+        raise BadInput(f"{url!r} is not the address of a `bd serve`", hint="such as https://fleet.example.org")
     if not token.isascii() or not token.isprintable():
         raise BadInput("the token has characters that are not allowed in a header")
     return Server(url.rstrip("/"), token)

@@ -165,7 +165,7 @@ class _Asking:
                 return Verdict(True)
             pause_s = min(grown_s(self._pause_s, tried - 1, URL_PAUSE_MAX_S), max(0.0, self._left_s()))
             if tried < self._most and self._pause(pause_s):
-                return Verdict(None, f"{shown} is not reachable, and was asked no more", f"{shown} {wrong}")
+                return Verdict(None, f"{shown} is not reachable, so it was not checked again", f"{shown} {wrong}")
         if not tried:
             return Verdict(None, f"the check took longer than {URLS_LIMIT_S:g}s")
         return Verdict(False, f"{shown} is not reachable (asked {tried} times)", f"{shown} {wrong}")

@@ -127,7 +127,7 @@ CASES: dict[str, list[Case]] = {
     ],
     "q": [Case("q Quick -t bug -p 0 -l a,b", "object", "hub-")],
     "list": [
-        Case("list", "issues", "ready, 2 at it: ann, ben", (*SHARED, "claim hub-bug --agent ben")),
+        Case("list", "issues", "ready, 2 working on it: ann, ben", (*SHARED, "claim hub-bug --agent ben")),
         Case("list", "issues", "hub-work"),
         Case("list --all --limit 2", "issues", "hub-bug"),
         Case("list -t gate", "issues", "No beads match"),

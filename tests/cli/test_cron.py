@@ -111,7 +111,7 @@ def test_show_says_what_install_writes_and_what_is_there(board: Clone, crontab: 
     assert shown["path"].split(":")[-1] == "/bin"
     assert shown["log"] == str(board.path / ".git" / "bd" / "logs" / "bob.log")
     nothing = board.here("cron", "show", "--agent", "bob", code=4)
-    assert "no lines of bob" in nothing.err
+    assert "no lines for bob" in nothing.err
     board.here("cron", "install", "--agent", "bob", "--interval", "20m", "--", worker)
     assert crontab.text.decode().splitlines() == shown["lines"]
     assert board.here("cron", "show", "--agent", "bob", "--json").json == shown

@@ -141,7 +141,7 @@ def test_commands_of_a_hub_are_set_by_name(board: Clone) -> None:
 def test_unknown_settings_are_refused_and_can_be_taken_out(board: Clone) -> None:
     before = tip(board.path)
     assert "did you mean validators.tests?" in board.here("config", "set", "vlidators.tests", "x", code=2).err
-    assert "a matter of the hub" in board.here("config", "set", "stealing.pending", "3", "--clone", code=2).err
+    assert "set for the whole hub" in board.here("config", "set", "stealing.pending", "3", "--clone", code=2).err
     assert tip(board.path) == before
     text = (board.path / ".beads" / "config.yaml").read_text(encoding="utf-8")
     stray = "defaults.expected.task: 5m\nclam_ttl: 5m\ndefaults:\n  expcted:\n    task: 5m\n"

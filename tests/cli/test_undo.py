@@ -60,9 +60,9 @@ def test_a_write_after_some_undos_is_the_next_to_be_taken_back(local_hub: Clone)
     left = state(local_hub)
     assert [one["text"] for one in left["hub-a"]["comments"]] == ["one"]
     local_hub.here("update", "hub-a", "hub-b", "--title", "New")
-    assert local_hub.here("undo").out == "✓ Taken back: update: hub-a hub-b by Test Person\n"
+    assert local_hub.here("undo").out == "✓ Undone: update: hub-a hub-b by Test Person\n"
     assert state(local_hub) == left
-    assert local_hub.here("undo").out.startswith("✓ Taken back: comment: hub-a")
+    assert local_hub.here("undo").out.startswith("✓ Undone: comment: hub-a")
     assert state(local_hub) == before
 
 

@@ -195,7 +195,7 @@ status: pending
         ("- title: a\n- just words\n", "entry 2: a bead is a mapping with a title", ""),
         ('{"title":"a"}\n{"title":\n', "line 2: not JSON", "one JSON object a line"),
         ('{"title":"a"}\n{"titl":"b"}\n', "line 2: 'titl' is not a field of a bead", "did you mean title?"),
-        ("title: x\npriority: 101\n", "priority 101 is neither", ""),
+        ("title: x\npriority: 101\n", "priority 101 is not within", ""),
         ("title: x\nexpected: soon\n", "expected: 'soon' is not a duration", ""),
         ("title: x\nclaim: {agent: me}\n", "'claim' can only be set by bd", "bd claim"),
         ("title: x\nuid: 01H\n", "'uid' can only be set by bd", ""),

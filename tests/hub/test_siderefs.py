@@ -201,7 +201,7 @@ def test_a_server_that_refuses_them_after_the_probe_gets_the_claim_alone(
     assert tip_bead(hub, "hub-a").get("claim")["heartbeat_interval_s"] >= 900
     assert beats_on(hub) == {}
     assert not mine.sides.usable()
-    assert "takes no refs beside the branch" in alice.bd("doctor").out
+    assert "accepts no side refs" in alice.bd("doctor").out
     refusing.unlink()
     now = RUNTIME.now()
     assert not mine.sides.probe(now + timedelta(minutes=59)), "it is not asked again at once"

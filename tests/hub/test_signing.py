@@ -48,7 +48,7 @@ def test_a_key_is_made_once_and_kept_from_others(clone: Callable[[str], Clone], 
     assert stat.S_IMODE(keys(tmp_path).stat().st_mode) == 0o700
     before = path.read_bytes()
     again = alice.here("identity", "init", "--agent", "coder")
-    assert "it stays" in again.out
+    assert "already has a key" in again.out
     assert path.read_bytes() == before
     assert not list(alice.path.glob("**/coder*")), "nothing of it lies in the hub or its clone"
     assert git(alice.path, "status", "--porcelain") == ""

@@ -56,7 +56,7 @@ def joined(bd: Callable[..., Result], hub: Path, folder: Path) -> tuple[Clone, R
 @pytest.mark.usefixtures("few")
 def test_a_large_archive_is_left_in_git(bd: Callable[..., Result], old_hub: Path, tmp_path: Path) -> None:
     joiner, said = joined(bd, old_hub, tmp_path / "joiner")
-    assert "3 files of the archive are in git alone" in said.out
+    assert "3 archived files are not checked out" in said.out
     assert (joiner.path / "beads" / "hub-a.yaml").exists()
     assert (joiner.path / ".beads" / "config.yaml").exists()
     assert not (joiner.path / "beads" / "archive").exists()

@@ -82,7 +82,7 @@ def test_what_was_typed_is_stored_in_its_one_form(spec: dict[str, Any], expected
         ({"title": " \n "}, "needs a title"),
         ({"title": "x" * 501}, "501 characters"),
         ({"type": "poem"}, "not a bead type"),
-        ({"status": "sleeping"}, "no status"),
+        ({"status": "sleeping"}, "not a status"),
         ({"deadline": "soon"}, "not a time"),
         ({"expected": "soon"}, "not a duration"),
         ({"base_priority": 101}, "between 0 and 100"),

@@ -78,7 +78,7 @@ def test_whoever_is_back_in_time_keeps_the_bead(now: Bead) -> None:
     store = MemoryStore(held("hub-a"))
     change = store.publish(reassign(), overtaken_by=lambda: store.put(now))
     assert change.is_empty
-    assert "left alone" in change.notes[0]
+    assert "not freed" in change.notes[0]
     assert store.bead("hub-a") == now
 
 

@@ -41,8 +41,8 @@ NONE_LEFT = shared(claim("ann", "A", START - HOUR))
 
 
 @pytest.mark.parametrize(("bead", "names", "words"), [
-    (BOTH, ["ann", "ben"], "2 at it: ann, ben"),
-    (ONE_LEFT, ["ben"], "1 at it: ben"),
+    (BOTH, ["ann", "ben"], "2 working on it: ann, ben"),
+    (ONE_LEFT, ["ben"], "1 working on it: ben"),
     (NONE_LEFT, [], ""),
     (make_bead(), [], ""),
     (held(), [], ""),

@@ -49,7 +49,7 @@ def test_names_and_limits(settings: Any, least: int, names: list[str]) -> None:
     ("settings", "flaw"),
     [
         ("ten", "`pool` is not a mapping, and is ignored"),
-        ({"chekc": "echo 1"}, "`chekc` is not a pool setting"),
+        ({"chekc": "echo 1"}, "`chekc` is not a pool setting: did you mean `check`?"),
         ({"max": "ten"}, "`max: ten` is not a number of 0 or more, and is ignored"),
         ({"min": -1}, "`min: -1` is not a number of 0 or more, and is ignored"),
         ({"max": True}, "`max: True` is not a number of 0 or more, and is ignored"),

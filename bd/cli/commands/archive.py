@@ -18,9 +18,9 @@ SPEC = Command(
         "--older-than",
         metavar="DURATION",
         narrows=True,
-        help="Only what ended longer ago than this (30d, or as set: archive_after).",
+        help="Only beads that ended longer ago than this (default: the setting archive_after, 30d).",
     ),
-    Flag("--dry-run", help="Only say what would be moved."),
+    Flag("--dry-run", help="Only show what would be moved."),
     Option("--limit", "-n", kind=whole_number(1), default=LIMIT, help=f"At most this many in the commit ({LIMIT})."),
     help="""Archive beads that were done long ago.
 

@@ -46,7 +46,7 @@ SPEC = Command(
 def run(app: App) -> None:
     """List what needs a person."""
     view = app.look()
-    app.leave_out(SIGNS, "what the hub refused of this clone")
+    app.leave_out(SIGNS, "this clone's writes that the hub refused")
     refused, waiting = ((), []) if app.flags.at else (app.hub.kept(), app.hub.left_behind(app.now - LONG)[0])
     found = gather(app.snapshot(), view.stalls, refused, waiting, app.now)
     if app.out.is_json:

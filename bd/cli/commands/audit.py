@@ -21,9 +21,7 @@ _SHOWN = 10
 
 SPEC = Command(
     "audit",
-    Option(
-        "--since", metavar="WHEN", narrows=True, help="Leave out what the hub had then: a commit, a time, or so long ago (`2h`)."
-    ),
+    Option("--since", metavar="WHEN", narrows=True, help="Only commits after this: a commit, a time, or an age (`2h`)."),
     help="""Prove from the hub's history that every change kept the rules.
 
     Reads every commit of the hub branch, says who claimed, lists what was made by hand with plain git, and names each

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 SPEC = Command(
     "blocked",
     Option("--parent", narrows=True, help="Only beads below this one."),
-    help="List what waits, and on what.",
+    help="List blocked beads, and what they wait for.",
     examples=["bd blocked --parent hub-7k3q"],
 )
 

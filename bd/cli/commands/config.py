@@ -128,8 +128,8 @@ def show(app: App) -> None:
     sources = {**settings.sources, "agent": _agent(app)[1]}
     rows = [[name, _text(_shown(name, _value(app, name))), sources[name], key.help] for name, key in KEYS.items()]
     rows += [
-        ["branch", app.hub.branch_name, _place_source(app, "branch"), "the branch the hub is on"],
-        ["remote", app.hub.remote_name or "(none)", _place_source(app, "remote"), "what it is shared through"],
+        ["branch", app.hub.branch_name, _place_source(app, "branch"), "the hub's branch"],
+        ["remote", app.hub.remote_name or "(none)", _place_source(app, "remote"), "the remote it is shared through"],
     ]
     below = _below_keys(app)
     if app.out.is_json:
@@ -179,9 +179,9 @@ def get(app: App, key: str) -> None:
 
 
 _LAYERS = (
-    Flag("--hub", name="layer", value="hub", default="hub", help="For everybody, in the hub (default)."),
+    Flag("--hub", name="layer", value="hub", default="hub", help="For the whole hub (default)."),
     Flag("--clone", name="layer", value="clone", help="For this clone only."),
-    Flag("--user", name="layer", value="user", help="For you, on this machine."),
+    Flag("--user", name="layer", value="user", help="For you, in all clones on this machine."),
 )
 
 
@@ -217,9 +217,9 @@ def set_value(app: App, key: str, value: str, layer: str) -> None:
 def _stored(name: str, value: str, layer: str) -> Any:
     """The value of a setting that is one key, as its file keeps it; None unsets it. Raises BadInput."""
     if name in PLACE_KEYS and layer != "clone":
-        raise BadInput(f"{name} is a matter of the clone", hint=f"bd config set {name} {value} --clone")
+        raise BadInput(f"{name} is set per clone", hint=f"bd config set {name} {value} --clone")
     if name in HUB_KEYS and layer != "hub":
-        raise BadInput(f"{name} is a matter of the hub, the same for everybody", hint=f"bd config set {name} {value}")
+        raise BadInput(f"{name} is set for the whole hub", hint=f"bd config set {name} {value}")
     if name in (*OWN_KEYS, *PERSONAL_KEYS) and layer == "hub" and value:
         raise BadInput(f"{name} is a matter of each machine", hint=f"bd config set {name} {value} --clone, or --user")
     _check(name, value)
@@ -237,7 +237,7 @@ def _below(app: App, name: str, value: str, layer: str) -> tuple[tuple[str, ...]
         return ((name,) if name in there else path), None
     setting = setting_of(name, app.settings().types)
     if layer not in setting.layers:
-        raise BadInput(f"{name} is a matter of the hub, the same for everybody", hint=f"bd config set {name} {value}")
+        raise BadInput(f"{name} is set for the whole hub", hint=f"bd config set {name} {value}")
     above = there.get(path[0])
     if value and len(path) == 1 and isinstance(above, dict):
         raise BadInput(f"{name} has settings below it: {', '.join(f'{name}.{one}' for one in above)}", hint="unset them first")

@@ -25,10 +25,10 @@ SPEC = Command(
     Option("--tokens-in", kind=whole_number(0), metavar="N", help="Input tokens."),
     Option("--tokens-out", kind=whole_number(0), metavar="N", help="Output tokens."),
     Option("--model", help="The model that was used."),
-    Option("--attempt", kind=whole_number(1), metavar="N", help="Of this attempt; the present or last one when left out."),
-    Option("--by", kind=one_of(*GROUPS), help="Without a bead: sums by this; agent when left out."),
+    Option("--attempt", kind=whole_number(1), metavar="N", help="The attempt; default: the current or last one."),
+    Option("--by", kind=one_of(*GROUPS), help="Without a bead: sums by this; default: agent."),
     Option("--since", narrows=True, help="Without a bead: only from this time on, such as 2026-02-01 or 7d."),
-    help="""Tell what an attempt cost while working, or show what was spent.
+    help="""Report what an attempt cost while working, or show what was spent.
 
     With amounts they are added to the attempt. With a bead alone: each of its attempts, and its
     tree. Without a bead: sums.

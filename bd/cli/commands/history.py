@@ -26,7 +26,7 @@ SPEC = Command(
     "history",
     Argument("bead"),
     Option("--limit", "-n", kind=whole_number(0), default=0, help="Only the last N changes."),
-    Option("--since", metavar="WHEN", narrows=True, help="Only changes after this: a commit, a time, or so long ago (`2h`)."),
+    Option("--since", metavar="WHEN", narrows=True, help="Only changes after this: a commit, a time, or an age (`2h`)."),
     help="""Show who changed a bead, when, and what.
 
     Each commit that changed it: when, who (an agent, a human, or a hand with plain git), and a line for each field.

@@ -47,7 +47,7 @@ SPEC = Command(
     examples=[
         "bd import                                 .beads/issues.jsonl of this checkout",
         "bd import ../old-hub/.beads/backup        a folder of table dumps",
-        "bd import beads.jsonl --dry-run           only say what would happen",
+        "bd import beads.jsonl --dry-run           only show what would happen",
         "bd import .taskmaster/tasks/tasks.json    the tasks of task-master; a project's folder does as well",
         "task export | bd import -                 the tasks of Taskwarrior",
         "bd import city.toml                       pools in TOML, as agent files; an agent's registration in YAML as well",

@@ -39,8 +39,8 @@ _MARKS = {
 
 SPEC = Command(
     "log",
-    Flag("--follow", "-f", help="Go on with what happens from now on, until interrupted."),
-    Option("--since", metavar="WHEN", narrows=True, help="Only what came after this: a commit, a time, or so long ago (`2h`)."),
+    Flag("--follow", "-f", help="Keep printing what happens, until interrupted."),
+    Option("--since", metavar="WHEN", narrows=True, help="Only what happened after this: a commit, a time, or an age (`2h`)."),
     Option("--limit", "-n", kind=whole_number(0), help="Only the last N; 0 is all. Without --since 30, in JSON all."),
     help="""Show what happened in the fleet, a line for each transition.
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 SPEC = Command(
     "metrics",
-    Option("--since", metavar="WHEN", narrows=True, help="Only what happened after this time, or in so long (`7d`)."),
+    Option("--since", metavar="WHEN", narrows=True, help="Only what happened after this time, or within this period (`7d`)."),
     Flag("--plot", help="Draw bars."),
     Flag("--prometheus", name="as_prometheus", help="Print them for Prometheus."),
     Flag("--html", name="as_html", help="Print a self-contained page."),

@@ -20,7 +20,7 @@ _LIMIT = 50
 SPEC = Command(
     "stale",
     Option("--days", "-d", kind=whole_number(0), default=30, help="Not changed for this many days (30)."),
-    list_option("--status", "-s", name="statuses", narrows=True, help="Only these statuses; open and in_progress when left out."),
+    list_option("--status", "-s", name="statuses", narrows=True, help="Only these statuses; default: open and in_progress."),
     Option("--limit", "-n", kind=whole_number(0), help="At most this many; 0 is no limit."),
     help="""List beads that nobody has changed for a long time.
 

@@ -15,7 +15,7 @@ SPEC = Command(
     "undo",
     help="""Undo this clone's last write.
 
-    Typed again, it takes back the one before it. By a new commit, and only where nobody has built on it since.
+    Repeating it undoes the write before. It adds a new commit, and only if nobody has built on the write since.
     """,
     examples=["bd undo"],
 )

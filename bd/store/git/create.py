@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 def check_url(url: str) -> str:
     """Return a URL that is safe to pass to git: no option, and no transport that runs commands. Raises BadInput."""
     if not url or url.startswith("-") or "\n" in url or urls.names_helper(url):
-        raise BadInput(f"{shown_url(url)!r} is no URL for a hub", hint="a path, ssh://, https:// or user@host:path")
+        raise BadInput(f"{shown_url(url)!r} is not a URL for a hub", hint="a path, ssh://, https:// or user@host:path")
     return url
 
 

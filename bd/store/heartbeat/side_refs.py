@@ -225,7 +225,7 @@ class SideRefs:
             return False
         from bd.store.git import server_words  # noqa: PLC0415  nearly every server takes them
 
-        told = f"the remote {self._remote.name} did not take the sign of life: {server_words.reason(words)}"
+        told = f"the remote {self._remote.name} did not accept the heartbeat: {server_words.reason(words)}"
         found = server_words.meaning(words)
         if not lines and found.kind == server_words.CLOSED:  # else it may only refuse side refs
             raise server_words.closed(told, found.hint)
