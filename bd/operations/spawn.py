@@ -33,7 +33,7 @@ class Spawn(MakesOne):
     """
 
     verb: ClassVar[str] = "spawn"
-    takes: ClassVar[frozenset[str]] = frozenset({"ids", "new", "wait"})
+    takes: ClassVar[frozenset[str]] = frozenset({"ids", "new", "progress", "wait"})
 
     def exact_form(self, change: Change, before: Snapshot) -> dict[str, Any]:
         form = super().exact_form(change, before)

@@ -148,7 +148,11 @@ def test_a_token_file_stays_private_when_a_line_of_it_goes(local_hub: Clone) -> 
     assert stat.S_IMODE(kept.stat().st_mode) == 0o600
 
 
-@pytest.mark.parametrize("ending", [("release", "--reason", "no"), ("wait-human", "--reason", "?")], ids=lambda words: words[0])
+@pytest.mark.parametrize(
+    "ending",
+    [("release", "--reason", "no"), ("wait-human", "--reason", "?"), ("spawn", "Part of it", "--wait")],
+    ids=lambda words: words[0],
+)
 def test_notes_of_progress_ride_along_with_every_end(ending: tuple[str, ...], local_hub: Clone) -> None:
     local_hub.here("create", "T", "--id", "hub-a")
     local_hub.here("claim", "hub-a", "--agent", "coder")
