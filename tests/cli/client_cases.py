@@ -25,8 +25,8 @@ CLIENT_CASES = {
         Case("hooks list", "object", "bd has no git hooks"),
     ],
     "dolt": [
-        Case("dolt pull", "object", "✓ In step with the hub"),
-        Case("dolt push", "object", "✓ In step with the hub"),
+        Case("dolt pull", "object", "✓ Up to date with the hub"),
+        Case("dolt push", "object", "✓ Up to date with the hub"),
         Case("dolt status", "object", "There is no database server"),
     ],
     "info": [

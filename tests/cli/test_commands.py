@@ -354,7 +354,7 @@ CASES: dict[str, list[Case]] = {
     ],
     "init": [Case("init", "object", "The hub exists")],
     "clone": [Case("clone . ../copy", "object", "✓ Cloned")],
-    "sync": [Case("sync", "object", "✓ In step with the hub"), Case("sync --kept", "array", "Nothing is kept.")],
+    "sync": [Case("sync", "object", "✓ Up to date with the hub"), Case("sync --kept", "array", "Nothing is kept.")],
     "config": [
         Case("config show", "object", "claim_ttl"),
         Case("config list", "object", "claim_ttl"),

@@ -86,7 +86,7 @@ def context(app: App, bead: str | None) -> None:
         _context_of(app, bead)
         return
     if app.flags.at:
-        raise BadInput("--at looks at the past, and where the hub is, is about now", hint="name a bead, or leave --at out")
+        raise BadInput("--at reads the past, but the hub's location concerns the present", hint="name a bead, or leave --at out")
     hub = app.hub
     shown = {
         "beads_dir": hub.client_folder(),
