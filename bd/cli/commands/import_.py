@@ -48,9 +48,9 @@ SPEC = Command(
         "bd import                                 .beads/issues.jsonl of this checkout",
         "bd import ../old-hub/.beads/backup        a folder of table dumps",
         "bd import beads.jsonl --dry-run           only show what would happen",
-        "bd import .taskmaster/tasks/tasks.json    the tasks of task-master; a project's folder does as well",
+        "bd import .taskmaster/tasks/tasks.json    the tasks of task-master; or give the project's folder",
         "task export | bd import -                 the tasks of Taskwarrior",
-        "bd import city.toml                       pools in TOML, as agent files; an agent's registration in YAML as well",
+        "bd import city.toml                       pools or an agent's registration, as agent files",
         "ssh build-3 bd export | bd import -",
     ],
 )
