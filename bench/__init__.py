@@ -19,6 +19,7 @@ dags            a plan of 1,000 and of 10,000 tasks in one commit: time and memo
 contention      2 to 64 clones after the next bead at once: pushes a claim, refused ones, those beside the branch and
                 deletions included, counted where they are started; at three delays of the hub's push, throughput
                 against the source paper's retry loop (typed/retry.sh) and the slowest agents against one alone
+graphs          processor time of every walk over a graph as its depth, width and length double
 fairness        a writer whose every connection is slow among fast ones in a loop: how long it waits
 crowd           64 processes in one clone: pushes a write
 growth          the same writes in a hub of 100,000 beads (2,800 of them in the active folder) and in one of 100;

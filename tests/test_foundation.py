@@ -50,7 +50,7 @@ def test_the_same_command_runs_in_this_process(clone: Callable[[str], Clone], hu
     bead_id = clone("alice").here("q", "Look into it").out.strip()
     bead = tip_bead(hub, bead_id)
     assert bead is not None
-    assert bead.created_at == "2026-03-01T12:00:00Z"
+    assert bead.created_at == "2026-03-01T12:00:00.000000Z"
 
 
 def test_a_failing_command_fails_the_test_unless_it_is_looked_at(local_hub: Clone) -> None:

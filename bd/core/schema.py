@@ -323,7 +323,7 @@ def flaw_of_claim(claim: Mapping[str, Any]) -> str:
 
 def status_word(text: str) -> str:
     """A status as it is stored, however it was spelled: `In Progress` and `in-progress` are `in_progress`."""
-    return "_".join(text.lower().replace("-", " ").replace("_", " ").split())
+    return "_".join(text.lower().replace("-", " ").split())
 
 
 def suffix_of(bead_id: str) -> str:

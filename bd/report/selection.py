@@ -242,9 +242,9 @@ def _tests(wanted: Wanted, snapshot: Snapshot, now: datetime) -> Iterable[Callab
 
 
 def below(root_id: str, snapshot: Snapshot) -> Callable[[Bead], bool]:
-    """Whether a bead is below another, at any depth: to ask about many."""
-    found = Lineage(snapshot, lambda parent: (True,) if parent.id == root_id else ())
-    return lambda bead: bool(found.above(bead))
+    """Return whether a bead is below another, at any depth, to ask about many. The other one may be missing here."""
+    found = Lineage(snapshot, lambda parent: (True,) if root_id in (parent.id, parent.parent) else ())
+    return lambda bead: bead.parent == root_id or bool(found.above(bead))
 
 
 def _time_test(name: str, limit: datetime) -> Callable[[Bead], bool]:

@@ -205,7 +205,6 @@ CASES = [
     Case("list --sort sideways", 2, "bad_input", "no order"),
     Case("list --created-after someday", 2, "bad_input", "is not a time"),
     Case("list --metadata-field x", 2, "bad_input", "is not KEY=VALUE"),
-    Case("list --parent hub-nope", 4, "no_such_bead", "hub-nope"),
     Case("list --at 2001-01-01", 4, "not_found", "no commit as old as"),
     Case("list --at nonsense", 2, "bad_input", "is not a time"),
     Case("list --at tomorrow", 2, "bad_input", "is in the future"),

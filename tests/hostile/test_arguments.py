@@ -150,7 +150,7 @@ def test_a_remote_whose_url_was_changed_to_a_command(url: str, alice: Clone, tmp
         ("poll", "--agent", "bob"),
         ("doctor",),
     ):
-        harmless(alice.here(*args, check=False), 0, 6, 7)
+        harmless(alice.here(*args, check=False), 0, 5, 6, 7)
     nothing_ran(tmp_path)
 
 
@@ -159,7 +159,7 @@ def test_a_remote_named_like_an_option(name: str, alice: Clone, hub: Path, tmp_p
     harmless(alice.here("list", "--fetch", env={"BD_REMOTE": name}, check=False), 2)
     git(alice.path, "config", f"remote.{name}.url", str(hub))
     for args in (("sync",), ("list", "--fetch"), ("create", "x"), ("heartbeat", "--agent", "bob")):
-        harmless(alice.here(*args, env={"BD_REMOTE": name}, check=False), 0, 2, 4, 6)
+        harmless(alice.here(*args, env={"BD_REMOTE": name}, check=False), 0, 2, 4, 5, 6)
     nothing_ran(tmp_path)
 
 

@@ -460,7 +460,7 @@ def test_what_a_hub_refuses_to_everybody_is_published_once_that_is_repaired(clon
     """Reading works, and no push does: the right is missing, not the write at fault."""
     alice = clone("alice")
     seed(alice, "hub-a")
-    script = hook(hub, "pre-receive", 'echo "remote: Permission to team/hub.git denied to alice." >&2; exit 1')
+    script = hook(hub, "pre-receive", 'echo "remote: You do not have permission to push to this repository" >&2; exit 1')
     for words in ("create Words", "comment hub-a words"):
         told = alice.here(*words.split(), "--json", code=5)
         assert (told.json["scope"], told.json["written"], "kept" in told.json) == ("hub", "local", False), words
@@ -468,7 +468,7 @@ def test_what_a_hub_refuses_to_everybody_is_published_once_that_is_repaired(clon
     script.unlink()
     assert alice.here("sync", "--json").json["replayed"] == 2
     assert alice.here("sync", "--kept", "--json").json == []
-    assert sorted(bead["title"] for bead in alice.here("list", "--json").json)[-1] == "Words"
+    assert "Words" in [bead["title"] for bead in alice.here("list", "--json").json]
 
 
 @pytest.mark.parametrize("status", [429, 503])

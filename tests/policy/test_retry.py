@@ -319,7 +319,7 @@ def test_releases_in_a_row_are_spaced_out_and_cost_nothing() -> None:
         bead = lifecycle.released(claimed(bead), "not mine", START, spaced=True)
         delays.append(delay(bead))
         assert bead.attempts_counted == 0
-    assert delays == [0, 10, 20, 40, 80, 160, 300, 300, 300]
+    assert delays == [0, 10, 20, 40, 80, 160, 320, 640, 1280]
 
 
 def test_a_failure_or_a_reopening_begins_the_row_anew() -> None:

@@ -54,6 +54,7 @@ class Write(NamedTuple):
 
 GIVEN_UP = ("claim hub-a --agent coder", "fail hub-a --reason auth_failure --error revoked --agent coder")
 WRITES = {
+    "upgrade": Write("upgrade", {}),
     "create": Write("create Another --id hub-new --deps hub-a", {}),
     "q": Write("q Another", {}),
     "board": Write("board --publish", {}),

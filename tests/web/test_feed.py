@@ -85,7 +85,10 @@ def test_a_hub_that_was_rewritten_is_told_and_the_clone_stays_as_it_is(clone: Ca
     own.bd("q", "Kept")
     with followed(own) as (feed, news):
         known = next_of(news, MOVED).tip
-        git(hub, "update-ref", "refs/heads/main", f"{known}~1")
+        other = git(
+            hub, "-c", "user.name=x", "-c", "user.email=x@x", "commit-tree", f"{known}^{{tree}}", "-p", f"{known}~1", "-m", "x"
+        )
+        git(hub, "update-ref", "refs/heads/main", other)
         feed.look()
         assert "rewritten" in next_of(news, STALE).text
         assert feed.tip == known

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from typing import IO, Any
 
 HAS_SPAWN = hasattr(os, "posix_spawnp")
+# The system takes no timeout that is much longer.
+_LONGEST_S = 1_000_000.0
 _CHUNK = 1 << 16
 # Python ignores these two signals; the programs that it starts expect the default.
 _RESTORED = ("SIGPIPE", "SIGXFSZ")
@@ -172,7 +174,7 @@ class Process:
 
 
 def _from_now(timeout_s: float | None) -> float | None:
-    return None if timeout_s is None else monotonic() + timeout_s
+    return None if timeout_s is None else monotonic() + min(timeout_s, _LONGEST_S)
 
 
 class _Death:
@@ -223,7 +225,7 @@ class _Portable(Process):
         from subprocess import TimeoutExpired  # noqa: PLC0415
 
         try:
-            found = self._popen.communicate(data, timeout=timeout_s)
+            found = self._popen.communicate(data, timeout=None if timeout_s is None else min(timeout_s, _LONGEST_S))
         except TimeoutExpired:
             raise TimeoutError from None
         self.returncode = self._popen.returncode

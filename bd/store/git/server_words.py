@@ -124,6 +124,7 @@ _SIGNS: tuple[tuple[str, str, tuple[str, ...]], ...] = (
         ),
     ),
 )
+_GONE = "does not appear to be a git repository"
 # Signs of a fault of this machine, in the messages of a fetch.
 _OWN_SIGNS = ("couldn't write '", "for adding an object", "unable to create temporary", "no space left", "refs/bd/")
 _OWN_HINT = "git can't write into this clone: check its disk and the rights of its .git folder, then try again"
@@ -210,6 +211,8 @@ def of_push(words: str) -> Meaning:
     """
     told = words.lower()
     known = meaning(words)
+    if _GONE in told:  # it was there a moment ago: the next fetch finds out whether its disk is away
+        return Meaning(PASSING)
     if known.kind == CLOSED or any(sign in told for sign in _PROTECTED):
         return Meaning(CLOSED, known.hint)
     if known.kind == BUSY:
@@ -258,7 +261,7 @@ def reason(words: str) -> str:
     lines = [line for line in lines if not _PROGRESS.match(line)]
     told = [line for line in lines if not line.lower().startswith(_FRAMING)]
     said = [line.removeprefix("remote:").strip().removeprefix("fatal: ") for line in (told if any(told) else lines)]
-    return urls.without_password("; ".join(dict.fromkeys(filter(None, said))))
+    return re.sub(r"\S+", lambda word: urls.without_password(word[0]), "; ".join(dict.fromkeys(filter(None, said))))
 
 
 def unreachable(named: str, url: str, words: str) -> BdError:
@@ -280,8 +283,8 @@ def unreachable(named: str, url: str, words: str) -> BdError:
 
 def is_not_mounted(url: str) -> bool:
     """Return whether a URL is a missing or empty folder of this machine: its disk may not be mounted."""
-    folder = url.removeprefix("file://")
-    if not os.path.isabs(folder):
+    folder = urls.local_path(url)
+    if folder is None or not os.path.isabs(folder):
         return False
     return not os.path.exists(folder) or (os.path.isdir(folder) and not os.listdir(folder))
 

@@ -184,7 +184,9 @@ class Transaction:
 
     def _recover(self, effect: effects.Recover) -> Event:
         snapshot = self._snapshot(effect.tip)
-        found = recovery.settle(self._replica, effect.tip, snapshot, effect.members, effect.known, self.lapsed.append, self._inherit)
+        found = recovery.settle(
+            self._replica, effect.tip, snapshot, effect.members, effect.known, self.lapsed.append, self._inherit
+        )
         return found if found.is_unsure else found._replace(members=_told(found.members, found.findings, snapshot))
 
     def _inherit(self, member: Member, won: Mapping[str, Any]) -> bool:
