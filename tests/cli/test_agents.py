@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from tests.clocks import FakeClock
     from tests.running import Clone
 
+pytestmark = pytest.mark.one_in(2)
+
 
 def record(board: Clone, name: str, **env: Any) -> dict[str, Any]:
     """The record that `agent status NAME` shows."""

@@ -423,7 +423,7 @@ def ready(board: Clone, tmp_path: Path) -> Clone:
     return board
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.one_in(8)
 @pytest.mark.parametrize("case", ALL_CASES, ids=lambda case: case.args)
 def test_text(ready: Clone, case: Case) -> None:
     for before in case.before:
@@ -435,7 +435,7 @@ def test_text(ready: Clone, case: Case) -> None:
     assert all(line == line.rstrip() for line in result.lines), result
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("case", ALL_CASES, ids=lambda case: case.args)
 def test_json(ready: Clone, case: Case) -> None:
     for before in case.before:
@@ -457,7 +457,7 @@ def test_json(ready: Clone, case: Case) -> None:
         assert result.out.startswith(("[\n  ", "{\n  ")), "two spaces of indentation, one key a line"
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.one_in(8)
 @pytest.mark.parametrize("case", ALL_CASES, ids=lambda case: case.args)
 def test_quiet_is_no_louder(ready: Clone, case: Case) -> None:
     for before in case.before:

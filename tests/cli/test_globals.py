@@ -26,6 +26,8 @@ from tests.truth import commit_file
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+pytestmark = pytest.mark.one_in(2)
+
 
 # --- flags --------------------------------------------------------------------------------
 

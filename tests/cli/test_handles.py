@@ -108,7 +108,7 @@ def handles(request: pytest.FixtureRequest) -> Handles:
     return found
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.one_in(8)
 def test_the_exit_code_of_a_write_says_what_is_in_the_history(handles: Handles, run: Run, hub: Path) -> None:
     for words, verb in WRITES.items():
         before = tip(hub)
@@ -124,7 +124,7 @@ def test_the_exit_code_of_a_write_says_what_is_in_the_history(handles: Handles, 
     assert run(handles, "sync")[0] == 0
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize(
     "handles", [name for name in HANDLES if "stdout" in name or name in ("all closed", "ascii")], indirect=True
 )

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from tests.clocks import FakeClock
     from tests.running import Clone
 
+pytestmark = pytest.mark.one_in(2)
+
 FILTERS = {
     "--status open": "bug epic kid1 kid2 res",
     "-s in_progress": "work",

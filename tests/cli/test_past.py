@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from tests.clocks import FakeClock
     from tests.running import Clone
 
+pytestmark = pytest.mark.one_in(6)
+
 
 def test_history_tells_who_changed_what_and_when(board: Clone) -> None:
     board.here("release", "hub-work", "--reason", "tired", "--agent", "codemonkey")
@@ -165,7 +167,7 @@ def test_every_command_either_looks_at_the_past_or_refuses() -> None:
     assert COMMANDS.keys() >= PAST
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize("name", READS)
 def test_a_read_answers_as_of_then(board: Clone, name: str) -> None:
     typed, shown, hidden = READS[name]

@@ -20,6 +20,8 @@ from tests.truth import commit_file, git, tip, tip_file
 if TYPE_CHECKING:
     from pathlib import Path
 
+pytestmark = pytest.mark.one_in(2)
+
 
 def test_the_strongest_layer_wins_and_is_named(board: Clone) -> None:
     def now(env: dict[str, str] | None = None) -> tuple[int, str]:

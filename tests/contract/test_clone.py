@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from bd.store.contract import Journal
     from tests.contract.conftest import Hub
 
+pytestmark = pytest.mark.one_in(2)
+
 
 def asked(by: str = "agent:coder", **more: Any) -> dict[str, Any]:
     return {"by": by, "at": AT, "runtime": RUNTIME, **more}

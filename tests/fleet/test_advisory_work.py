@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
+import pytest
+
 from bd.core.times import instant_of
 from tests.clocks import bd_ahead, move_ahead
 from tests.fleet.test_work import make, start
@@ -18,6 +20,8 @@ if TYPE_CHECKING:
     from tests.running import Clone
 
     Clones = Callable[[str], Clone]
+
+pytestmark = pytest.mark.one_in(2)
 
 
 def holders(hub: Path) -> list[str]:

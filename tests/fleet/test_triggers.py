@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 
     Clones = Callable[[str], Clone]
 
+pytestmark = pytest.mark.one_in(2)
+
 
 def put_in(hub: Path, files: dict[str, str]) -> None:
     """Commit files to a hub with plain git."""

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     Clones = Callable[[str], Clone]
 
-pytestmark = pytest.mark.one_in(2)
+pytestmark = pytest.mark.one_in(4)
 
 SCHEMA = {"type": "object", "required": ["n"], "properties": {"n": {"type": "integer"}}}
 
@@ -281,7 +281,7 @@ def test_work_names_the_model_its_command_should_use(clone: Clones, hub: Path) -
     assert done.get("output")["data"] == "big"
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize(
     "words",
     [

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from tests.clocks import FakeClock
     from tests.running import Clone
 
+pytestmark = pytest.mark.one_in(2)
+
 
 @pytest.fixture
 def steps(monkeypatch: pytest.MonkeyPatch, clock: FakeClock) -> Callable[[Iterable[Callable[[], object]]], list[float]]:

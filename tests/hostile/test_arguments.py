@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
     from tests.running import Clone, Result
 
+pytestmark = pytest.mark.one_in(2)
+
 EXT = "ext::sh -c touch% owned"
 
 

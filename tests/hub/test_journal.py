@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
     Clones = Callable[[str], Clone]
 
+pytestmark = pytest.mark.one_in(2)
+
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:

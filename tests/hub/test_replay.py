@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
     Clones = Callable[[str], Clone]
 
+pytestmark = pytest.mark.one_in(2)
+
 
 def bead_of(hub: Path, bead_id: str) -> Bead:
     found = tip_bead(hub, bead_id)

@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 
     Clones = Callable[[str], Clone]
 
+pytestmark = pytest.mark.one_in(2)
+
 AT = "2026-02-21T10:00:00.000000Z"
 
 

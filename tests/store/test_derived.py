@@ -36,6 +36,8 @@ if TYPE_CHECKING:
     from bd.core.settings import Settings
     from bd.store.git.repository import GitRepo
 
+pytestmark = pytest.mark.one_in(2)
+
 NAMES = [f"hub-{number}" for number in range(6)]
 ids = st.sampled_from([*NAMES, "hub-none"])
 # Before and behind the instants at which answers are compared.

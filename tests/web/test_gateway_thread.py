@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from bd.store.snapshot import CachedSnapshot
     from tests.running import Clone
 
+pytestmark = pytest.mark.one_in(2)
+
 
 class Heard:
     """A gateway that answers what it is told to, and keeps what was posted."""
