@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import stat
 import sys
 from typing import TYPE_CHECKING
 
@@ -61,7 +62,8 @@ class WorkerLog:
 
 
 def _are_one_file(first: TextIO, second: TextIO) -> bool:
-    """Return whether two streams go to the same file, and not to a terminal."""
+    """Return whether two streams go to the same file on a disk, as a log does."""
     with contextlib.suppress(OSError):  # not every stream is a file of the system
-        return not first.isatty() and os.path.sameopenfile(first.fileno(), second.fileno())
+        is_file = stat.S_ISREG(os.fstat(first.fileno()).st_mode)
+        return is_file and os.path.sameopenfile(first.fileno(), second.fileno())
     return False
