@@ -584,6 +584,14 @@ def test_a_declined_operation_of_ones_own_is_refused() -> None:
     assert failed.error is kept
 
 
+@pytest.mark.parametrize("unanswered", [(), ("earlier",)])
+def test_who_lacks_a_right_keeps_it_here_as_if_the_hub_were_away(unanswered: tuple[str, ...]) -> None:
+    verdict = Verdict("refused", "remote: You do not have permission to push")
+    state = after(pushed(verdict, batch("own"), unanswered=unanswered), effects.Learned(None, None))
+    assert isinstance(state, states.Failed if unanswered else states.Offline)
+    assert state.error.data["written" if unanswered else "scope"] == ("unknown" if unanswered else "hub")
+
+
 def test_who_is_declined_with_others_goes_on_alone() -> None:
     state = after(pushed(Verdict("refused", DECLINED), batch("own", "a", carried=["a"])), effects.Learned(None, None))
     assert (type(state), state.work.mode, state.work.declined) == (states.Fetching, ALONE, {})

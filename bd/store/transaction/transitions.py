@@ -360,7 +360,7 @@ def _declined(state: Pushed, now_s: float) -> State:
     if attempt.place is None and len(attempt.commits) > 1:
         return _pushing_of(work, attempt.replace(place=0), exactly=False)
     operation, error = attempt.step.operation, verdict.refused_by_server(state.verdict.words)
-    if error.data.get("scope") == "hub" and not work.accepted:  # whatever this clone pushes: it waits until that is repaired
+    if error.data.get("scope") == "hub":  # whatever this clone pushes: it waits until that is repaired
         return _away(work, error, in_doubt=_in_doubt(work))
     if not work.unanswered and any(operation.uid == member.uid for member in work.open):
         return Declined(work, attempt, operation, error)
