@@ -1,4 +1,4 @@
-"""The hub as one clone holds it: its view, its snapshots, its lock. Reads only; driver.py writes.
+"""The hub as one clone holds it: its view, its snapshots, its lock. Whatever changes the hub is written by driver.py.
 
 The view is a private ref: the last published tip plus what this clone has not published yet. Without a remote it is the hub
 branch itself. Reads never use the checked-out branch or the working tree.

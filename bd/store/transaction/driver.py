@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from bd.store.transaction.recovery import Findings
     from bd.store.transaction.states import State, Work
 
-# The step names that tests and `bd -v` see, just before the effect is carried out.
+# The step names that a Runtime hears of (`on_step`), just before the effect is carried out.
 _STEPS = {
     effects.Fetch: "look",
     effects.Build: "build",

@@ -1,7 +1,7 @@
 """The transitions of a write: (state, event, time) -> next state. Pure: no I/O and no waiting.
 
-One function for each state, in the order in which a write passes through them; `next_state` dispatches. docs/protocol.md explains
-the protocol, docs/architecture.md the states.
+`_TRANSITIONS` at the end names the function of each state; `next_state` calls it. Other functions are parts of these.
+docs/protocol.md explains the protocol, docs/architecture.md the states.
 """
 
 from __future__ import annotations
