@@ -170,7 +170,7 @@ _POLICY_SIGNS = (
     "fsck error",
 )
 _PROTECTED = ("protected branch",)
-_CUT_OFF_SIGNS = ("hung up", "unexpected disconnect", "rpc failed", "sideband", "broken pipe", "reset by peer", "early eof")
+_CUT_OFF_SIGNS = ("hung up", "unexpected disconnect", "rpc failed", "sideband", "broken pipe", "reset by peer", "early eof", "timed out")
 # Lines that git prints around the reason, whatever it is.
 _FRAMING = (
     "error: failed to push some refs",
@@ -182,6 +182,8 @@ _FRAMING = (
     "send-pack: unexpected disconnect",
     "fatal: the remote end hung up",
 )
+# Request timeout, too early.
+_AGAIN_STATUSES = (408, 425)
 _ENDS_BADLY = ("fatal:", "error:")
 _STATUS = re.compile(r"\b(?:error|http(?: code)?)\b\W*([45]\d\d)\b")
 _PROGRESS = re.compile(
@@ -228,11 +230,14 @@ def says_why(words: str) -> bool:
     """Return whether a push without an answer for the branch gives a reason. If not, the connection was cut, and it may still land."""
     if any(sign in words.lower() for sign in _POLICY_SIGNS):
         return True
+    is_cut = any(sign in words.lower() for sign in _CUT_OFF_SIGNS)
     for line in words.splitlines():
         told = line.strip().lower().removeprefix("remote: ")
         status = _http_status(told)
-        if 400 <= status < 500:
+        if 400 <= status < 500 and status not in _AGAIN_STATUSES:
             return True
+        if is_cut and line.strip().startswith("remote: "):  # a hook said something, and may have gone on
+            continue
         if told.startswith(_ENDS_BADLY) and not told.startswith(_FRAMING) and not any(sign in told for sign in _CUT_OFF_SIGNS):
             return status < 500
     return False
