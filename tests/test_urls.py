@@ -177,6 +177,8 @@ def test_nobody_else_takes_urls_apart() -> None:
     root = Path(bd.__file__).parent
     found = []
     for path in root.rglob("*.py"):
+        if "://" not in path.read_text(encoding="utf-8"):
+            continue
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             asked = [*node.args] if isinstance(node, ast.Call) else [node.left] if isinstance(node, ast.Compare) else []
             texts = [one.value for part in asked for one in ast.walk(part) if isinstance(one, ast.Constant)]

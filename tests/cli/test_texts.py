@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
     from tests.running import Clone
 
+pytestmark = pytest.mark.one_in(2)
+
 # What a reader of texts, or a locale, may change: line ends, a mark at the beginning, blanks at the end, what is not ASCII.
 ODD = "\ufeffone\rtwo\r\nthree\n\rfour\u2028\u00a0\u0085 é Ã© 😀 \t \r\n\n"
 # None of these decodes UTF-8 as UTF-8 without being told to.

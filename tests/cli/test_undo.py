@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import pytest
+
 from tests.race.seeds import seed
 from tests.truth import all_beads, git
 
@@ -11,6 +13,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from tests.running import Clone
+
+pytestmark = pytest.mark.one_in(2)
 
 # What an undo does not bring back: when a bead was changed, and that it was tried.
 STAMPS = ("updated_at", "attempts", "attempts_forgiven")

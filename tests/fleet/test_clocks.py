@@ -6,6 +6,7 @@ from contextlib import closing
 from datetime import timedelta
 from typing import TYPE_CHECKING, NamedTuple
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
 
     from bd.operations.base import Operation
     from bd.store import Clone
+
+pytestmark = pytest.mark.one_in(2)
 
 INTERVAL_S = 30
 DAY = 86400.0

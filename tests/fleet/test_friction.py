@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import pytest
+
 from bd.operations.friction_beads import TellFriction
 from bd.store.hub_location import locate
 from tests.runtime import RUNTIME, open_clone
@@ -17,6 +19,8 @@ if TYPE_CHECKING:
     from tests.running import Clone
 
     Clones = Callable[[str], Clone]
+
+pytestmark = pytest.mark.one_in(2)
 
 
 def failing(clone: Clone, config: str) -> None:

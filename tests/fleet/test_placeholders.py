@@ -11,6 +11,8 @@ from hypothesis import strategies as st
 from bd.core.errors import WrongState
 from bd.pool.placeholders import PLACES, WORDS, environment, filled
 
+pytestmark = pytest.mark.one_in(2)
+
 VALUES = {
     "name": "worker-1",
     "n": "1",

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
     Clones = Callable[[str], Clone]
 
+pytestmark = pytest.mark.one_in(3)
+
 HOME = allow_list(["127.0.0.1"])
 
 

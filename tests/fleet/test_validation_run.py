@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
     Clones = Callable[[str], Clone]
 
+pytestmark = pytest.mark.one_in(2)
+
 PLAN = """\
 title: All of it
 tasks:

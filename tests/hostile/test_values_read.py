@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
     from tests.running import Clone
 
+pytestmark = pytest.mark.one_in(2)
+
 ODD = [
     "a/b",
     "../x",

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
     Clones = Callable[[str], Clone]
 
+pytestmark = pytest.mark.one_in(2)
+
 # Every new commit of the branch has to pass; `$c` is the commit.
 EACH = """
 while read old new ref; do

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -23,6 +24,8 @@ from tests.operations.asking import by
 
 if TYPE_CHECKING:
     from bd.core.model import Bead
+
+pytestmark = pytest.mark.one_in(2)
 
 PAST, FUTURE = "2026-02-21T14:00:00Z", "2026-02-22T00:00:00Z"
 STATUSES = [

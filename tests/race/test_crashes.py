@@ -128,7 +128,7 @@ def check_usable(clone: Clone) -> None:
     assert not list((clone.path / ".git" / "bd" / "journal").iterdir())
 
 
-@pytest.mark.one_in(8)
+@pytest.mark.one_in(12)
 @pytest.mark.parametrize(("verb", "step"), cases(WITH_REMOTE))
 def test_killed_at_a_step(verb: str, step: str, clone: Clones, hub: Path) -> None:
     alice = clone("alice")
@@ -158,7 +158,7 @@ def check_handed_over(alice: Clone, hub: Path, verb: str) -> None:
     alice.here("release", "hub-a", "--reason", "not now", "--agent", "coder")
 
 
-@pytest.mark.one_in(10)
+@pytest.mark.one_in(15)
 @pytest.mark.parametrize(("verb", "step"), cases(WITHOUT_REMOTE))
 def test_killed_at_a_step_without_a_remote(verb: str, step: str, local_hub: Clone) -> None:
     prepared(local_hub)
@@ -171,7 +171,7 @@ def test_killed_at_a_step_without_a_remote(verb: str, step: str, local_hub: Clon
     assert_nothing_twice(local_hub.path)
 
 
-@pytest.mark.one_in(8)
+@pytest.mark.one_in(12)
 @pytest.mark.parametrize("verb", ["create", "comment", "update"])
 @pytest.mark.parametrize("step", ["look", "keep"])
 def test_killed_while_the_remote_is_away(verb: str, step: str, clone: Clones, hub: Path) -> None:
@@ -186,7 +186,7 @@ def test_killed_while_the_remote_is_away(verb: str, step: str, clone: Clones, hu
     check_usable(alice)
 
 
-@pytest.mark.one_in(6)
+@pytest.mark.one_in(9)
 @pytest.mark.parametrize("verb", ["close", "claim"])
 def test_a_claim_won_by_the_dead_goes_to_nobody_else(verb: str, clone: Clones, hub: Path) -> None:
     alice, bob = clone("alice"), clone("bob")
@@ -238,7 +238,7 @@ def test_two_claims_lost_one_after_the_other_are_handed_back_one_by_one(clone: C
 # --- hand edits ---------------------------------------------------------------------------
 
 
-@pytest.mark.one_in(8)
+@pytest.mark.one_in(12)
 @pytest.mark.parametrize(
     ("step", "with_remote"),
     [

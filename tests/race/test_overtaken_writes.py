@@ -258,7 +258,7 @@ def prepare(alice: Clone, folder: Path, verb: str, monkeypatch: pytest.MonkeyPat
         monkeypatch.setenv("VISUAL", str(editor))
 
 
-@pytest.mark.one_in(10)
+@pytest.mark.one_in(15)
 @pytest.mark.parametrize(
     "verb", [pytest.param(verb, marks=[pytest.mark.slow] if place % 3 else []) for place, verb in enumerate(WRITES)]
 )
@@ -519,7 +519,7 @@ CONTESTED = {
 }
 
 
-@pytest.mark.one_in(12)
+@pytest.mark.one_in(18)
 @pytest.mark.parametrize("name", CONTESTED)
 def test_a_write_whose_bead_is_changed_by_another(name: str, clone: Clones, hub: Path, steps: Interleaving) -> None:
     alice, bob = clone("alice"), clone("bob")

@@ -39,7 +39,7 @@ LATE = {
 }
 
 
-@pytest.mark.one_in(10)
+@pytest.mark.one_in(15)
 @pytest.mark.parametrize("verb", LATE)
 @pytest.mark.parametrize("knows", ["by clone", "by variable"])
 def test_a_token_of_an_earlier_claim_is_refused(verb: str, knows: str, clone: Clones, hub: Path) -> None:

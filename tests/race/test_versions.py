@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 
     Clones = Callable[[str], Clone]
 
+pytestmark = pytest.mark.one_in(6)
+
 # What decides a comment says so in its commit.
 MARK = " under other rules"
 COMMENT = (

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
+pytestmark = pytest.mark.one_in(3)
+
 READERS = {"history": ["history", "hub-a"], "log": ["log"], "metrics": ["metrics"], "board": ["board"], "audit": ["audit"]}
 SUMS = {"cost": ["cost"], "cost of a bead": ["cost", "hub-a"]}
 OBJECTS = ("metrics", "board", "audit", "cost of a bead")

@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 
     from tests.running import Clone
 
+pytestmark = pytest.mark.one_in(2)
+
 
 def text_of(bead_id: str, **fields: Any) -> str:
     return editor.document(make_bead(bead_id, **fields).fields, BEAD_FIELDS)

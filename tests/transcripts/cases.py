@@ -385,6 +385,8 @@ undrain codemonkey
 offline codemonkey
 offline codemonkey ;; online codemonkey
 drain nobody
+upgrade --dry-run
+upgrade
 doctor --offline
 doctor
 archive

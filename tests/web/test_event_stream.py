@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from tests.running import Clone
     from tests.web.running import Server
 
+pytestmark = pytest.mark.one_in(2)
+
 
 @pytest.fixture
 def server(clone: Callable[[str], Clone]) -> Iterator[Server]:
