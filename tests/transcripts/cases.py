@@ -7,7 +7,7 @@ ready claim start release close fail wait-human handoff why work poll wait heart
 create q plan dag spawn list show search count children update edit comment comments note answer label dep schedule trigger
 assign defer undefer heat reopen cancel delete undo history
 attention blocked stalled overseer stats metrics epic dlq friction agent board pause resume pool rebalance drain undrain
-offline online doctor archive audit log serve trust
+offline online doctor upgrade archive audit log serve trust
 init identity clone setup onboard sync config schema cron simulate import migrate export demo completion version
 hooks dolt info where ping types statuses stale priority tag purge repair-deps quickstart human help
 """.split()
