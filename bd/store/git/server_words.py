@@ -170,7 +170,16 @@ _POLICY_SIGNS = (
     "fsck error",
 )
 _PROTECTED = ("protected branch",)
-_CUT_OFF_SIGNS = ("hung up", "unexpected disconnect", "rpc failed", "sideband", "broken pipe", "reset by peer", "early eof", "timed out")
+_CUT_OFF_SIGNS = (
+    "hung up",
+    "unexpected disconnect",
+    "rpc failed",
+    "sideband",
+    "broken pipe",
+    "reset by peer",
+    "early eof",
+    "timed out",
+)
 # Lines that git prints around the reason, whatever it is.
 _FRAMING = (
     "error: failed to push some refs",
