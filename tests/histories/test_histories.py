@@ -7,8 +7,8 @@ import pytest
 from tests.histories.__main__ import Recipe, shrunk
 from tests.histories.mutations import MUTATIONS
 
-# So many histories are a minute of one core.
-CHUNKS, HISTORIES = 12, 12
+# This many histories take about a minute of one core.
+CHUNKS, HISTORIES = 9, 12
 # Where the search for a history that notices a mutation begins: near one that does.
 FIRST_SEED = {"no_fencing": 10, "blind_retry": 3, "trust_in_exit_codes": 3, "forgotten_journal": 19, "stale_cache": 35}
 LIMIT = 60
