@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from tests.clocks import FakeClock
     from tests.running import Clone
 
-pytestmark = pytest.mark.one_in(4)
+pytestmark = pytest.mark.one_in(6)
 
 
 def record(board: Clone, name: str, **env: Any) -> dict[str, Any]:

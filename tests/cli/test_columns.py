@@ -23,7 +23,7 @@ from tests.running import BD
 if TYPE_CHECKING:
     from tests.running import Clone
 
-pytestmark = pytest.mark.one_in(2)
+pytestmark = pytest.mark.one_in(3)
 
 WIDE = "日本語の題名はとても長いので切られます👍🏽é café " * 4
 TEXTS = st.text(st.sampled_from("ab 日本👍é\u0301"), max_size=60)

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-pytestmark = pytest.mark.one_in(4)
+pytestmark = pytest.mark.one_in(6)
 
 GOOD = "id: hub-x\ntitle: Fine\ntype: task\nstatus: open\npriority: 2\ncreated_at: 2026-02-21T15:00:00Z\n"
 

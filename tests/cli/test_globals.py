@@ -26,7 +26,7 @@ from tests.truth import commit_file
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-pytestmark = pytest.mark.one_in(4)
+pytestmark = pytest.mark.one_in(6)
 
 
 # --- flags --------------------------------------------------------------------------------

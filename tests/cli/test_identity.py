@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from tests.running import Clone
 
-pytestmark = pytest.mark.one_in(4)
+pytestmark = pytest.mark.one_in(6)
 
 # The strongest first. Each is a way to give the name `<source>`, and what whoami calls it.
 SOURCES = [

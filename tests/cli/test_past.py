@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from tests.clocks import FakeClock
     from tests.running import Clone
 
-pytestmark = pytest.mark.one_in(12)
+pytestmark = pytest.mark.one_in(18)
 
 
 def test_history_tells_who_changed_what_and_when(board: Clone) -> None:

@@ -20,7 +20,7 @@ from tests.truth import commit_file, git, tip, tip_file
 if TYPE_CHECKING:
     from pathlib import Path
 
-pytestmark = pytest.mark.one_in(4)
+pytestmark = pytest.mark.one_in(6)
 
 
 def test_the_strongest_layer_wins_and_is_named(board: Clone) -> None:

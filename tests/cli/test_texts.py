@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from tests.running import Clone
 
-pytestmark = pytest.mark.one_in(2)
+pytestmark = pytest.mark.one_in(3)
 
 # What a reader of texts, or a locale, may change: line ends, a mark at the beginning, blanks at the end, what is not ASCII.
 ODD = "\ufeffone\rtwo\r\nthree\n\rfour\u2028\u00a0\u0085 é Ã© 😀 \t \r\n\n"

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from tests.running import Clone
 
-pytestmark = pytest.mark.one_in(2)
+pytestmark = pytest.mark.one_in(3)
 
 # What an undo does not bring back: when a bead was changed, and that it was tried.
 STAMPS = ("updated_at", "attempts", "attempts_forgiven")

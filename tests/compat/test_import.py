@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from tests.running import Clone
 
-pytestmark = pytest.mark.one_in(4)
+pytestmark = pytest.mark.one_in(6)
 
 REAL_DATA = Path(__file__).parents[3] / "shared" / "data"
 

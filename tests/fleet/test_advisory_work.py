@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     Clones = Callable[[str], Clone]
 
-pytestmark = pytest.mark.one_in(6)
+pytestmark = pytest.mark.one_in(9)
 
 
 def holders(hub: Path) -> list[str]:

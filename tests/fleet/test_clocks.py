@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from bd.operations.base import Operation
     from bd.store import Clone
 
-pytestmark = pytest.mark.one_in(3)
+pytestmark = pytest.mark.one_in(5)
 
 INTERVAL_S = 30
 DAY = 86400.0

@@ -25,7 +25,7 @@ from tests.running import run_here, run_process, start_process
 from tests.truth import commit_file, git, log, tip
 from tests.waiting import until
 
-pytestmark = pytest.mark.one_in(10)
+pytestmark = pytest.mark.one_in(15)
 
 # An example that the package reads: `example_folder("factory")`, or the default of its parameter.
 EXAMPLES = re.compile(r"""example_folder\((?:name: str = )?"(\w+)"\)""")

@@ -33,7 +33,7 @@ TITLES = {"pltops": "Deploy service", "codemonkey": "Fix defect", "brenner": "Re
 COMMAND = """
 import os, sys, time
 
-pytestmark = pytest.mark.one_in(6)
+pytestmark = pytest.mark.one_in(9)
 if os.environ["BD_BEAD_ID"] == "hub-victim" and os.environ["BD_ATTEMPT"] == "1":
     open(sys.argv[1], "w").write(str(os.getpid()))
     time.sleep(120)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from bd.core.errors import WrongState
 from bd.pool.placeholders import PLACES, WORDS, environment, filled
 
-pytestmark = pytest.mark.one_in(3)
+pytestmark = pytest.mark.one_in(5)
 
 VALUES = {
     "name": "worker-1",

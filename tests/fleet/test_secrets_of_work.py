@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     Clones = Callable[[str], Clone]
 
-pytestmark = pytest.mark.one_in(6)
+pytestmark = pytest.mark.one_in(9)
 
 OF_ENVIRONMENT = "correct horse battery"
 TOKEN = "ghp_" + "a1B2c3D4e5F6" * 3

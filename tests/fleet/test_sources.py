@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     Clones = Callable[[str], Clone]
 
-pytestmark = pytest.mark.one_in(6)
+pytestmark = pytest.mark.one_in(9)
 
 DAILY = ("schedule", "add", "audit", "--cron", "0 9 * * *", "--title", "Audit", "-t", "chore", "-l", "x", "-p", "1")
 

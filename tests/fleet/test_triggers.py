@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     Clones = Callable[[str], Clone]
 
-pytestmark = pytest.mark.one_in(6)
+pytestmark = pytest.mark.one_in(9)
 
 
 def put_in(hub: Path, files: dict[str, str]) -> None:

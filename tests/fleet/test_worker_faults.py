@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
     Clones = Callable[[str], Clone]
 
-pytestmark = pytest.mark.one_in(10)
+pytestmark = pytest.mark.one_in(15)
 
 QUICK = {"BD_HEARTBEAT_INTERVAL": "1s"}
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from tests.running import Clone, Result
 
-pytestmark = pytest.mark.one_in(6)
+pytestmark = pytest.mark.one_in(9)
 
 EXT = "ext::sh -c touch% owned"
 

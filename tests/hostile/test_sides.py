@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from tests.clocks import FakeClock
     from tests.running import Clone
 
-pytestmark = pytest.mark.one_in(5)
+pytestmark = pytest.mark.one_in(8)
 
 EVIL = "\x1b[2J\u202e\u200b"
 RECORDS = {

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from tests.running import Clone
 
-pytestmark = pytest.mark.one_in(6)
+pytestmark = pytest.mark.one_in(9)
 
 RUN = "touch {}/owned; echo x"
 NAMES = {

@@ -5,4 +5,4 @@ The histories in memory (tests/histories) cover most of what can go wrong betwee
 
 import pytest
 
-pytestmark = pytest.mark.one_in(13)
+pytestmark = pytest.mark.one_in(20)

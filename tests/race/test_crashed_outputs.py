@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     Clones = Callable[[str], Clone]
 
-pytestmark = pytest.mark.one_in(16)
+pytestmark = pytest.mark.one_in(24)
 
 # More than a bead keeps in its own file.
 REPORT = b"".join(b"%d lines of a report\n" % number for number in range(2000))

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     Clones = Callable[[str], Clone]
 
-pytestmark = pytest.mark.one_in(16)
+pytestmark = pytest.mark.one_in(24)
 
 
 def capacity_at(hub: Path, commit: str, agent: str) -> dict[str, Any]:

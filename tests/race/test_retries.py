@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     Clones = Callable[[str], Clone]
 
-pytestmark = pytest.mark.one_in(16)
+pytestmark = pytest.mark.one_in(24)
 
 
 def later(seconds: int) -> dict[str, str]:

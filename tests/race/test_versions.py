@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     Clones = Callable[[str], Clone]
 
-pytestmark = pytest.mark.one_in(10)
+pytestmark = pytest.mark.one_in(15)
 
 # What decides a comment says so in its commit.
 MARK = " under other rules"

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from bd.report.audit.audit import Audit
     from tests.running import Clone
 
-pytestmark = pytest.mark.one_in(4)
+pytestmark = pytest.mark.one_in(6)
 
 WORDS = {"id": "C1", "author": "ann", "at": AT, "text": "a word"}
 BY_HAND = "just typed in"

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from tests.clocks import FakeClock
     from tests.running import Clone
 
-pytestmark = pytest.mark.one_in(4)
+pytestmark = pytest.mark.one_in(6)
 
 EVIL = 'a | b\n# c <script>alert(1)</script> `x` [y](http://z) \x1b[31m \u202e "q" &amp; **d**'
 

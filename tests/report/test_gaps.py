@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-pytestmark = pytest.mark.one_in(3)
+pytestmark = pytest.mark.one_in(5)
 
 READERS = {"history": ["history", "hub-a"], "log": ["log"], "metrics": ["metrics"], "board": ["board"], "audit": ["audit"]}
 SUMS = {"cost": ["cost"], "cost of a bead": ["cost", "hub-a"]}

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from bd.core.settings import Settings
     from bd.store.git.repository import GitRepo
 
-pytestmark = pytest.mark.one_in(4)
+pytestmark = pytest.mark.one_in(6)
 
 NAMES = [f"hub-{number}" for number in range(6)]
 ids = st.sampled_from([*NAMES, "hub-none"])

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from tests.running import Clone
     from tests.web.running import Server
 
-pytestmark = pytest.mark.one_in(3)
+pytestmark = pytest.mark.one_in(5)
 
 
 @pytest.fixture

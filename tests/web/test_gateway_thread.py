@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from bd.store.snapshot import CachedSnapshot
     from tests.running import Clone
 
-pytestmark = pytest.mark.one_in(6)
+pytestmark = pytest.mark.one_in(9)
 
 
 class Heard:

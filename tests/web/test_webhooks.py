@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from tests.running import Clone
     from tests.web.conftest import Served
 
-pytestmark = pytest.mark.one_in(10)
+pytestmark = pytest.mark.one_in(15)
 
 JSON = {"content-type": "application/json"}
 SIGNING = "whsec_" + base64.b64encode(bytes(range(32))).decode()

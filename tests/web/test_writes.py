@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from tests.running import Clone
     from tests.web.conftest import Served
 
-pytestmark = pytest.mark.one_in(6)
+pytestmark = pytest.mark.one_in(9)
 
 BEARER = {"authorization": f"Bearer {ADA.token}"}
 BROWSER = {"cookie": f"bd_session_80={ADA.session}", "origin": HOST, "accept": "text/html"}
