@@ -376,10 +376,7 @@ class App:
     def _unheard_tokens(self) -> dict[str, str]:
         """Return the tokens, by bead, of this caller's claims whose answer was lost; from now on this clone supplies them."""
         agent = "" if os.environ.get("BD_TOKEN") else self._holder
-        found = self.hub.unheard_claims(agent) if agent else {}
-        for bead_id, token in found.items():
-            self.hub.tokens.keep(bead_id, agent, session(), token)
-        return found
+        return self.hub.keep_unheard_tokens(agent, session()) if agent else {}
 
     def tokens_of_held(self, held: Iterable[str]) -> dict[str, str]:
         """Return the tokens of beads held at the tip just fetched, including claims whose answer was lost."""

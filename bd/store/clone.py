@@ -163,8 +163,8 @@ class Clone(Replica):
         """The fencing tokens of the claims made in this clone."""
         return Tokens(self.place.folder)
 
-    def unheard_claims(self, agent: str) -> dict[str, str]:
-        """Return the tokens, by bead, of the agent's claims that the hub has but that nobody was told of.
+    def keep_unheard_tokens(self, agent: str, session: str) -> dict[str, str]:
+        """Keep, and return by bead, the tokens of the agent's claims that the hub has but that nobody was told of.
 
         That is so if the hub's answer was lost, or if the claiming process was killed. They now count as told.
         """
@@ -173,16 +173,13 @@ class Clone(Replica):
         for entry in self.journal.of_the_dead():
             if entry.data.get("agent") != agent:
                 continue
-            tokens = set(entry.data.get("tokens") or [])
-            held = {
-                bead.id: claim["token"]
-                for token in tokens
-                for bead in snapshot.claimed(token)
-                for claim in bead.claims
-                if claim.get("token") == token
-            }
+            tokens = entry.data.get("tokens") or []
+            held = {bead.id: token for token in tokens for bead in snapshot.claimed(token) if bead.claim_under(token)}
+            for bead_id, token in held.items():
+                self.tokens.keep(bead_id, agent, session, token)
             found.update(held)
-            if held and entry.data.get("state") == "won":  # else what became of the rest of its push is still to be seen to
+            # Once the tokens are kept. What is not `won` yet stays: the next write settles the rest of its push.
+            if held and entry.data.get("state") == "won":
                 entry.remove()
         return found
 

@@ -5,6 +5,7 @@ If the hub refuses this clone as a whole, its writes stay in the offline queue (
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -30,9 +31,8 @@ def keep(replica: Replica, uid: str, commit: str, error: str) -> None:
 
 
 def note_reason(replica: Replica, uid: str, error: str) -> None:
-    """Record why the hub refused a write of this clone, and forget the reasons of writes that were published since."""
-    still = {item.uid: item.error for item in kept(replica)}
-    replica.note_json(_REASONS, {**still, uid: error})
+    """Record why the hub refused a write of this clone."""
+    replica.note_json(_REASONS, {**(replica.noted_json(_REASONS, _SHAPE) or {}), uid: error})
 
 
 def kept(replica: Replica) -> list[KeptCommit]:
@@ -44,6 +44,10 @@ def kept(replica: Replica) -> list[KeptCommit]:
         from bd.store.offline_queue import queued  # noqa: PLC0415  hardly any hub refuses a clone
 
         found += [KeptCommit(one.uid, one.commit, reasons[one.uid]) for one in queued(replica) if one.uid in reasons]
+        still = {item.uid: item.error for item in found if item.uid in reasons}
+        if still != reasons:  # the others were published since; every write asks as long as there is a reason
+            with suppress(OSError):
+                replica.note_json(_REASONS, still)
     return found
 
 

@@ -65,7 +65,7 @@ BUSY = {
 
 
 def told(words: str) -> BdError:
-    return server_words.unreachable("the remote origin", URL, words)
+    return server_words.unreachable("the remote origin", URL, words, folder="/")
 
 
 @pytest.mark.parametrize("why", REFUSED)

@@ -142,9 +142,7 @@ def _cannot_clone(url: str, words: str) -> BdError:
 
 def unreachable(url: str, words: str) -> BdError:
     """Return the error for a URL that git could not reach: ServerRefused (scope hub) or RemoteUnreachable."""
-    path = urls.local_path(url)
-    where = os.path.abspath(path) if path is not None and not urls.is_url(url) else url
-    return server_words.unreachable(shown_url(url), where, words)
+    return server_words.unreachable(shown_url(url), url, words, folder=os.getcwd())
 
 
 @contextlib.contextmanager

@@ -5,7 +5,6 @@ The result is read from `push --porcelain`, one line per ref; the exit status is
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING
 
 from bd.core.errors import RemoteUnreachable
@@ -31,9 +30,7 @@ def unreachable(repo: GitRepo, remote: str, words: str) -> BdError:
 
     code, out, _ = repo.run("remote", "get-url", "--", remote, check=False)
     url = "" if code else out.decode("utf-8", "replace").rstrip("\n")
-    if ":" not in url.partition("/")[0]:
-        url = os.path.join(repo.work_tree or repo.git_dir, url)
-    return server_words.unreachable(f"the remote {remote}", url, words)
+    return server_words.unreachable(f"the remote {remote}", url, words, folder=repo.work_tree or repo.git_dir)
 
 
 def silent(remote: str, timeout: GitTimeout) -> RemoteUnreachable:

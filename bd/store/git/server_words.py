@@ -170,15 +170,22 @@ _POLICY_SIGNS = (
     "fsck error",
 )
 _PROTECTED = ("protected branch",)
-_CUT_OFF_SIGNS = (
-    "hung up",
-    "unexpected disconnect",
-    "rpc failed",
-    "sideband",
-    "broken pipe",
-    "reset by peer",
-    "early eof",
-    "timed out",
+# The connection broke: whatever was sent may have arrived.
+_CUT_OFF = ("hung up", "unexpected disconnect", "rpc failed", "sideband", "broken pipe", "reset by peer", "early eof")
+_CUT_OFF_OR_SILENT = (*_CUT_OFF, "timed out")
+# Git failed before it sent anything.
+_NOT_REACHED = (
+    "could not read from remote repository",
+    "unable to access",
+    _GONE,
+    "authentication failed",
+    "could not read username",
+    "unable to connect",
+    "unable to look up",
+    "could not resolve",
+    "connection refused",
+    "no route to host",
+    "network is unreachable",
 )
 # Lines that git prints around the reason, whatever it is.
 _FRAMING = (
@@ -235,11 +242,17 @@ def of_push(words: str) -> Meaning:
     return Meaning(OTHER)
 
 
+def never_sent(words: str) -> bool:
+    """Return whether a push failed before anything was sent, so that it can't land later."""
+    told = words.lower()
+    return any(sign in told for sign in _NOT_REACHED) and not any(sign in told for sign in _CUT_OFF)
+
+
 def says_why(words: str) -> bool:
     """Return whether a push without an answer for the branch gives a reason. If not, the connection was cut, and it may still land."""
     if any(sign in words.lower() for sign in _POLICY_SIGNS):
         return True
-    is_cut = any(sign in words.lower() for sign in _CUT_OFF_SIGNS)
+    is_cut = any(sign in words.lower() for sign in _CUT_OFF_OR_SILENT)
     for line in words.splitlines():
         told = line.strip().lower().removeprefix("remote: ")
         status = _http_status(told)
@@ -247,7 +260,11 @@ def says_why(words: str) -> bool:
             return True
         if is_cut and line.strip().startswith("remote: "):  # a hook said something, and may have gone on
             continue
-        if told.startswith(_ENDS_BADLY) and not told.startswith(_FRAMING) and not any(sign in told for sign in _CUT_OFF_SIGNS):
+        if (
+            told.startswith(_ENDS_BADLY)
+            and not told.startswith(_FRAMING)
+            and not any(sign in told for sign in _CUT_OFF_OR_SILENT)
+        ):
             return status < 500
     return False
 
@@ -278,14 +295,14 @@ def reason(words: str) -> str:
     return re.sub(r"\S+", lambda word: urls.without_password(word[0]), "; ".join(dict.fromkeys(filter(None, said))))
 
 
-def unreachable(named: str, url: str, words: str) -> BdError:
+def unreachable(named: str, url: str, words: str, *, folder: str) -> BdError:
     """Return the error for a server that git could not reach: it refuses this clone, or is away.
 
-    `url` is absolute where it is a path.
+    A relative path as `url` is taken from `folder`.
     """
     told = words.lower()
     is_own = any(sign in told for sign in _OWN_SIGNS)
-    found = Meaning(OTHER) if is_own or is_not_mounted(url) else meaning(words)
+    found = Meaning(OTHER) if is_own or is_not_mounted(url, folder) else meaning(words)
     said = reason(words) or "git gave no reason"
     if found.kind == CLOSED:
         return closed(f"{named} refuses this clone: {said}", found.hint)
@@ -295,12 +312,13 @@ def unreachable(named: str, url: str, words: str) -> BdError:
     return RemoteUnreachable(away, hint=_OWN_HINT if is_own else "check the network and your credentials, then try again")
 
 
-def is_not_mounted(url: str) -> bool:
+def is_not_mounted(url: str, folder: str) -> bool:
     """Return whether a URL is a missing or empty folder of this machine: its disk may not be mounted."""
-    folder = urls.local_path(url)
-    if folder is None or not os.path.isabs(folder):
+    path = urls.local_path(url)
+    if not path:
         return False
-    return not os.path.exists(folder) or (os.path.isdir(folder) and not os.listdir(folder))
+    path = os.path.join(folder, path)
+    return not os.path.exists(path) or (os.path.isdir(path) and not os.listdir(path))
 
 
 def closed(message: str, hint: str) -> ServerRefused:

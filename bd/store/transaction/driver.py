@@ -170,13 +170,13 @@ class Transaction:
             else:
                 tip = replica.finish_fetch()
                 if replica.lags:
-                    return self._lagging(tip)
+                    return self._lagging()
         except (RemoteUnreachable, ServerRefused) as error:
             return effects.Unreachable(error, self.in_doubt)
         return effects.Fetched(tip, self._held_by(tip, effect.unanswered), replica.requests)
 
-    def _lagging(self, tip: str | None) -> Event:
-        return effects.Lagging(self._replica.settings(self._replica.snapshot(tip)).retry_time, self.in_doubt)
+    def _lagging(self) -> Event:
+        return effects.Lagging(self._replica.settings(self._replica.snapshot()).retry_time, self.in_doubt)
 
     def _held_by(self, tip: str | None, commits: Sequence[str]) -> str | None:
         """Return the last of these commits that the tip contains."""
@@ -344,7 +344,7 @@ class Transaction:
         except (RemoteUnreachable, ServerRefused) as error:
             return effects.Unreachable(error, in_doubt=True)
         if self._replica.lags:
-            return self._lagging(tip)
+            return self._lagging()
         held = self._held_by(tip, (*effect.unanswered, effect.commit))
         return effects.Fetched(tip, held, self._replica.requests)
 

@@ -18,21 +18,6 @@ if TYPE_CHECKING:
     from bd.store.contract import PushAnswer, PushLine
 
 _HINT = "the hub's owner decides what may be pushed"
-# Git's messages when it failed before sending anything, and when it failed later.
-_NOT_REACHED = (
-    "could not read from remote repository",
-    "unable to access",
-    "does not appear to be a git repository",
-    "authentication failed",
-    "could not read username",
-    "unable to connect",
-    "unable to look up",
-    "could not resolve",
-    "connection refused",
-    "no route to host",
-    "network is unreachable",
-)
-_CUT_OFF = ("hung up", "unexpected disconnect", "rpc failed", "sideband", "broken pipe", "reset by peer")
 
 
 class Verdict(NamedTuple):
@@ -58,8 +43,11 @@ def seen(answer: PushAnswer, branch: str, commit: str, base: str | None, tip: st
 
     words = server_words.reason(f"{answer.words}\n{line.summary if line else ''}")
     found = server_words.of_push(words)
-    was_away = line is None and never_sent(answer.words) and found.kind not in (server_words.CLOSED, server_words.BUSY)
-    if was_away or (line is None and not never_sent(answer.words) and not server_words.says_why(answer.words)):
+    if server_words.never_sent(answer.words):
+        is_known = found.kind in (server_words.CLOSED, server_words.BUSY)
+    else:
+        is_known = server_words.says_why(answer.words)
+    if line is None and not is_known:
         return Verdict("unknown", words)
     return Verdict({server_words.BUSY: "busy", server_words.PASSING: "stuck"}.get(found.kind, "refused"), words or "no words")
 
@@ -70,9 +58,10 @@ def was_overtaken(summary: str, words: str, branch: str) -> bool:
 
 
 def never_sent(words: str) -> bool:
-    """Return whether a push failed before anything was sent, so that it can't land later."""
-    told = words.lower()
-    return any(sign in told for sign in _NOT_REACHED) and not any(sign in told for sign in _CUT_OFF)
+    """Return whether a push without an answer failed before anything was sent."""
+    from bd.store.git import server_words  # noqa: PLC0415  the same
+
+    return server_words.never_sent(words)
 
 
 def beside(lines: Mapping[str, PushLine], branch: str) -> Verdict | None:
