@@ -69,7 +69,7 @@ def pytest_configure() -> None:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Of the cases of a test, or of the tests of a module, with `one_in(n)`, leave one in n quick; the others run with the slow tests.
 
-    Chance chooses, always the same.
+    Their hashes decide which.
     """
     alike: dict[str, list[pytest.Item]] = defaultdict(list)
     one_in: dict[str, int] = {}

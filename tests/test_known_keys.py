@@ -89,7 +89,6 @@ def test_misspelt_skills_are_not_all_skills(file: dict[str, Any], takes_everythi
     assert matches_skills(make_bead("hub-a", title="Fix it", labels=["ui"]), skills_of(file)) is takes_everything
 
 
-@pytest.mark.one_in(1)
 def test_sync_doctor_and_every_read_name_them(clone: Callable[[str], Clone]) -> None:
     alice = clone("alice")
     agents = alice.path / ".beads" / "agents"

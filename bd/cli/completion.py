@@ -143,12 +143,12 @@ def _flags(read: _Typed) -> Iterator[tuple[str, str]]:
 
 
 def _of_argument(app: App, read: _Typed) -> Iterator[tuple[str, str]]:
-    """Return the values of the argument at this position."""
+    """Return the values of the argument at this position but those already typed: no command takes a bead twice."""
     place = len(read.words)
     for param in read.command.params if read.command is not None else ():
         if isinstance(param, click.Argument):
             if param.nargs == -1 or place == 0:
-                return _values(app, param, read.path)
+                return ((word, about) for word, about in _values(app, param, read.path) if word not in read.words)
             place -= 1
     return iter(())
 

@@ -98,7 +98,7 @@ class Tree:
 
     def _start(self, words: list[str], output: IO[bytes] | int, **more: str) -> subprocess.Popen[bytes]:
         env = {**os.environ, "PYTHONPATH": str(self._folder), "PYTHONDONTWRITEBYTECODE": "", **more}
-        words = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-m", "not slow", *words]
+        words = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *words]
         return subprocess.Popen(words, cwd=self._folder, env=env, stdout=output, stderr=subprocess.STDOUT)
 
 

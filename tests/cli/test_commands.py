@@ -163,7 +163,7 @@ CASES: dict[str, list[Case]] = {
         Case("dag cancel hub-epic --reason no", "issues", "✓ Cancelled hub-kid2 — Wire the form: no"),
     ],
     "spawn": [
-        Case("spawn hub-work More --agent codemonkey", "issue", "  hub-work goes on."),
+        Case("spawn hub-work More --agent codemonkey", "issue", "  hub-work continues."),
         Case("spawn hub-work More -t bug --wait --agent codemonkey", "issue", "  hub-work waits for it; it is given back."),
     ],
     "schedule": [
@@ -274,7 +274,7 @@ CASES: dict[str, list[Case]] = {
         Case("dlq show hub-work", "issues", "attempt 1: auth_failure (codemonkey", GIVEN_UP),
         Case("dlq show hub-bug", "issues", "has not failed yet"),
         Case("dlq list --unreviewed", "array", "No unreviewed dead letters.", (*GIVEN_UP, "dlq review hub-work")),
-        Case("dlq review hub-work --note seen", "issues", "✓ Looked at: hub-work", GIVEN_UP),
+        Case("dlq review hub-work --note seen", "issues", "✓ Reviewed: hub-work", GIVEN_UP),
         Case("dlq review hub-work --undo", "issues", "✓ Unreviewed: hub-work", GIVEN_UP),
         Case("dlq cancel hub-work --reason gone", "issues", "✓ Cancelled hub-work", GIVEN_UP),
         Case("dlq retry hub-work --reason renewed", "issues", "✓ Open again: hub-work", GIVEN_UP),
@@ -341,7 +341,7 @@ CASES: dict[str, list[Case]] = {
     "identity": [
         Case("identity init --agent bob", "object", "✓ Made a key for bob"),
         Case("identity show --agent bob", "object", "bob has no key on this machine"),
-        Case("identity show --agent bob", "object", "this hub does not believe it", ("identity init --agent bob",)),
+        Case("identity show --agent bob", "object", "this hub does not trust it", ("identity init --agent bob",)),
         Case("identity allow --agent bob", "object", "✓ bob may sign", ("identity init --agent bob",)),
         Case("identity list", "array", "Nobody may sign here yet"),
         Case("identity list", "array", "bob  allowed  ssh-ed25519", ("identity init --agent bob", "identity allow --agent bob")),

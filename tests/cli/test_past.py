@@ -363,16 +363,6 @@ def test_undo_of_something_else_meanwhile_is_fine(clone: Callable[[str], Clone],
     assert tip_bead(hub, other) is not None
 
 
-def test_undo_twice_takes_back_the_last_two_writes(board: Clone) -> None:
-    before = tip_bead(board.path, "hub-bug")
-    board.here("update", "hub-bug", "--priority", "3")
-    board.here("update", "hub-bug", "--title", "Other")
-    board.here("undo")
-    board.here("undo")
-    assert tip_bead(board.path, "hub-bug").priority == before.priority
-    assert tip_bead(board.path, "hub-bug").title == before.title
-
-
 def test_nothing_to_undo(local_hub: Clone) -> None:
     refused = local_hub.here("undo", "--json", check=False)
     assert refused.code in (4, 5)

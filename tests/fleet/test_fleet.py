@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
     Clones = Callable[[str], Clone]
 
+pytestmark = pytest.mark.one_in(9)
+
 QUICK = {"BD_HEARTBEAT_INTERVAL": "2s"}
 ROLES = {"pltops": "infrastructure", "codemonkey": "coding", "brenner": "research", "beadmaster": "overseer"}
 TITLES = {"pltops": "Deploy service", "codemonkey": "Fix defect", "brenner": "Research: question", "beadmaster": "Write to"}
@@ -33,7 +35,6 @@ TITLES = {"pltops": "Deploy service", "codemonkey": "Fix defect", "brenner": "Re
 COMMAND = """
 import os, sys, time
 
-pytestmark = pytest.mark.one_in(9)
 if os.environ["BD_BEAD_ID"] == "hub-victim" and os.environ["BD_ATTEMPT"] == "1":
     open(sys.argv[1], "w").write(str(os.getpid()))
     time.sleep(120)

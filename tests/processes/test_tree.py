@@ -18,7 +18,10 @@ from tests.waiting import until
 if TYPE_CHECKING:
     from pathlib import Path
 
-pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="elsewhere daemons leave their tree")
+pytestmark = [
+    pytest.mark.one_in(5),
+    pytest.mark.skipif(not sys.platform.startswith("linux"), reason="elsewhere daemons leave their tree"),
+]
 
 STARTER = """
 import sys

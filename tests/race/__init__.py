@@ -2,7 +2,3 @@
 
 The histories in memory (tests/histories) cover most of what can go wrong between writers, so only some of these are quick.
 """
-
-import pytest
-
-pytestmark = pytest.mark.one_in(20)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import pytest
+
 from bd.report.audit.proof import prove
 from bd.store.hub_location import locate
 from tests.race.history import assert_nothing_twice
@@ -19,6 +21,8 @@ if TYPE_CHECKING:
     from tests.running import Clone
 
     Clones = Callable[[str], Clone]
+
+pytestmark = pytest.mark.one_in(3)
 
 
 def test_a_claim_that_is_overtaken_by_another_joins_it(clone: Clones, hub: Path, steps: Interleaving) -> None:

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
     Clones = Callable[[str], Clone]
 
+pytestmark = pytest.mark.one_in(20)
+
 STOPPED = 137
 WITH_REMOTE = ("look", "build", "push", "pushed", "refs")
 WITHOUT_REMOTE = ("look", "build", "push", "checked-out", "pushed", "refs")

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
     Clones = Callable[[str], Clone]
 
+pytestmark = pytest.mark.one_in(5)
+
 WORDS = "words of somebody"
 WRITES = {
     "create": ["create", WORDS],

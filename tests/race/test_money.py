@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import pytest
+
 from tests.race.processes import at_once
 from tests.truth import tip_bead
 
@@ -14,6 +16,8 @@ if TYPE_CHECKING:
     from tests.running import Clone
 
     Clones = Callable[[str], Clone]
+
+pytestmark = pytest.mark.one_in(2)
 
 
 def reserved(hub: Path) -> list[float]:

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
     Clones = Callable[[str], Clone]
 
+pytestmark = pytest.mark.one_in(5)
+
 NUMBER = 6
 
 

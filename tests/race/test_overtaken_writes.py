@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
     Clones = Callable[[str], Clone]
 
+pytestmark = pytest.mark.one_in(20)
+
 READS = {
     "ready", "why", "whoami", "list", "show", "search", "count", "children", "history", "blocked", "stats", "epic", "doctor", "dag",
     "export", "version", "attention", "audit", "simulate", "help", "hooks", "info", "where", "context", "ping", "types",

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
     Clones = Callable[[str], Clone]
 
+pytestmark = pytest.mark.one_in(3)
+
 
 def limit_pool(writer: Clone, members: int, claims: int) -> list[str]:
     """A pool of workers that together may hold so many beads; the members' names."""

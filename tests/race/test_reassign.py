@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import pytest
+
 from bd.operations.claims import Claim, Release
 from bd.store import Clone as Opened
 from bd.store.heartbeat.side_refs import CLAIMS
@@ -22,6 +24,8 @@ if TYPE_CHECKING:
     from tests.running import Clone
 
     Clones = Callable[[str], Clone]
+
+pytestmark = pytest.mark.one_in(3)
 
 AT = "2026-02-21T10:00:00.000000Z"
 LATER = {"BD_TEST_CLOCK_OFFSET_S": "7200", "BD_TEST_UPTIME_OFFSET_S": "7200"}

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
     Clones = Callable[[str], Clone]
 
+pytestmark = pytest.mark.one_in(3)
+
 EARLIER = {"BD_TEST_CLOCK_OFFSET_S": "-240"}
 
 

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
     Clones = Callable[[str], Clone]
 
+pytestmark = pytest.mark.one_in(4)
+
 
 def status_of(hub: Path, bead_id: str) -> str:
     bead = tip_bead(hub, bead_id)

@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 
     Clones = Callable[[str], Clone]
 
+pytestmark = pytest.mark.one_in(4)
+
 
 def raising(error: Exception) -> Callable[[], object]:
     def action() -> None:

@@ -89,8 +89,7 @@ def test_every_line_that_says_something_is_told(why: str) -> None:
     words = {**REFUSED, **AWAY, **BUSY}[why]
     message = told(words).message
     for line in words.replace(RIGHTS, "").splitlines():
-        for piece in (line.strip().removeprefix("remote: ").removeprefix("fatal: "),):
-            assert piece in message
+        assert line.strip().removeprefix("remote: ").removeprefix("fatal: ") in message
     assert "correct access rights" not in message
 
 
