@@ -95,7 +95,7 @@ CODES: dict[str, tuple[int, bool, str]] = {
         False,
         "the hub's `min_version` is newer than this bd: reads still work, writes need `pip install -U gitbeads`",
     ),
-    "older_format": (7, False, "the hub has an older format: reads still work, writes need `bd doctor --fix` once"),
+    "older_format": (7, False, "the hub has an older format: reads still work, writes need `bd upgrade` once"),
     "hub_rewritten": (7, False, "the hub's history was rewritten, or its branch is gone"),
     "interrupted": (130, False, "Ctrl-C"),
 }
