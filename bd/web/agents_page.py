@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from bd.core.times import age_text, time_of_seconds
 from bd.report import html_page
 from bd.report.agents import names_of, records_of
-from bd.report.board.board_page import crew_status
+from bd.report.board.board_page import agent_status
 from bd.report.html_page import Cell
 from bd.report.metrics import charts, series, svg
 from bd.report.metrics.metrics import Window, measure, spans
@@ -50,7 +50,7 @@ def _agent(record: Mapping[str, Any], done: Mapping[str, Any], held: list[tuple[
     facts = "".join(f"<div><dt>{html_page.text(words)}</dt><dd>{told}</dd></div>" for words, told in _facts(record, done) if told)
     chart = svg.steps(series.in_hand(held, window), record.get("max_concurrent"), "beads in hand", kind="small")
     scale = charts.scale(time_of_seconds(window.start_s), time_of_seconds(window.end_s))
-    head = f'<h2 id="{html_page.text(name)}">{html_page.text(name)} {crew_status(word)}</h2>'
+    head = f'<h2 id="{html_page.text(name)}">{html_page.text(name)} {agent_status(word)}</h2>'
     return f'<section>{head}\n<dl class="facts flat">{facts}</dl>\n{chart}{scale}</section>\n'
 
 

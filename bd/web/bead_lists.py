@@ -29,11 +29,11 @@ if TYPE_CHECKING:
 _LISTED = 200
 _QUERY_LIMIT = 200
 _STATUSES = (
-    *(("", "not done"), ("all", "all"), ("ready", "ready"), ("pending", "waiting for others"), ("retrying", "tried again later")),
-    *(("in_progress", "in work"), ("parked", "parked"), ("dead_letter", "dead letters"), ("closed", "closed")),
+    *(("", "not done"), ("all", "all"), ("ready", "ready"), ("pending", "blocked"), ("retrying", "retrying")),
+    *(("in_progress", "in progress"), ("parked", "parked"), ("dead_letter", "dead letters"), ("closed", "closed")),
     ("cancelled", "cancelled"),
 )
-_HEADS = [("bead", "id"), ("", "title"), ("gate", "time"), ("for", "time"), ("status", "")]
+_HEADS = [("bead", "id"), ("", "title"), ("kind", "time"), ("agent", "time"), ("status", "")]
 
 
 async def beads(ask: Ask) -> Response:
@@ -72,9 +72,9 @@ def _filters(query: str, wanted: str) -> str:
 
 
 def _row(bead: Bead, readiness: Readiness) -> tuple[str, ...]:
-    crew = ", ".join(bead.holders) or bead.assignee or ""
+    agent = ", ".join(bead.holders) or bead.assignee or ""
     phase = status(readiness.phase(bead))
-    return layout.bead_link(bead.id), bead.title, f"P{bead.priority} {bead.type}", crew, phase
+    return layout.bead_link(bead.id), bead.title, f"P{bead.priority} {bead.type}", agent, phase
 
 
 async def bead(ask: Ask) -> Response:

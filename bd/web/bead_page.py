@@ -24,12 +24,12 @@ _TEXTS = ("description", "design", "acceptance_criteria", "notes")
 _MAPS = ("spec", "output", "metadata", "needs", "retry")
 # Facts that take one line each: label and key.
 _FACTS = (
-    *(("due", "deadline"), ("deferred until", "defer_until"), ("tried again", "retry_at"), ("expected", "expected")),
-    *(("exclusive", "exclusive"), ("external", "external_ref"), ("made", "created_at"), ("by", "created_by")),
-    *(("changed", "updated_at"), ("closed", "closed_at"), ("closed by", "closed_by"), ("because", "close_reason")),
-    *(("asked", "status_reason"), ("asked since", "waiting_since"), ("given up", "dead_lettered_at")),
+    *(("due", "deadline"), ("deferred until", "defer_until"), ("retry at", "retry_at"), ("expected", "expected")),
+    *(("exclusive", "exclusive"), ("external", "external_ref"), ("created", "created_at"), ("created by", "created_by")),
+    *(("updated", "updated_at"), ("closed", "closed_at"), ("closed by", "closed_by"), ("close reason", "close_reason")),
+    *(("reason", "status_reason"), ("waiting since", "waiting_since"), ("dead letter since", "dead_lettered_at")),
 )
-_HEADS = [("bead", "id"), ("", "title"), ("gate", "time"), ("status", "")]
+_HEADS = [("bead", "id"), ("", "title"), ("kind", "time"), ("status", "")]
 # The most changes shown, newest first, and the most characters of a value.
 _EVENTS = 60
 _VALUE_LIMIT = 600
@@ -59,12 +59,12 @@ def _facts(bead: Bead, snapshot: Snapshot, now: datetime) -> str:
 def _told(bead: Bead, snapshot: Snapshot, now: datetime) -> Iterator[tuple[str, Cell]]:
     readiness = Readiness(snapshot, now)
     phase = readiness.phase(bead)
-    yield "status", Cell(f"{status(phase)} {html_page.text(phase.replace('_', ' '))}")
-    yield "gate", html_page.text(f"P{bead.priority} {bead.type}")
+    yield "status", status(phase)
+    yield "kind", html_page.text(f"P{bead.priority} {bead.type}")
     for claim in bead.claims:
         since = claim.get("started_at") or claim.get("claimed_at") or ""
         words = html_page.text(f", attempt {claim.get('attempt', 1)}, since {since}")
-        yield "crew", Cell(f"{agent_link(str(claim.get('agent', '')))}{words}")
+        yield "agent", Cell(f"{agent_link(str(claim.get('agent', '')))}{words}")
     if bead.assignee and not bead.claims:
         yield "for", agent_link(bead.assignee)
     if bead.labels:

@@ -40,7 +40,7 @@ def _board(view: View, ask: Ask) -> Page:
     body += layout.live("board", board_page.sections(made, layout.bead_link))
     if ask.person:
         body += layout.live("pause", "" if made.paused else _PAUSE)
-    return Page(f"{view.name} departures", f"last movement {made.flow['until'][:16].replace('T', ' ')} UTC", body)
+    return Page(f"{view.name} board", f"last change {made.flow['until'][:16].replace('T', ' ')} UTC", body)
 
 
 def _damages(view: View) -> str:

@@ -17,7 +17,7 @@ import pytest
 
 from bd.report import html_page
 from bd.report.board import board_page, markdown
-from bd.report.board.board import Board, Crew, Entry
+from bd.report.board.board import Board, Agent, Entry
 from tests.running import BD
 from tests.truth import git, tip, tip_file
 
@@ -210,7 +210,7 @@ FLOW = {
     "cost": {"usd": 0},
 }
 BOARD = Board(
-    EVIL, EVIL, [Crew("ann", EVIL, EVIL, ("hub-a",), 1)], [ENTRY], {"low": [ENTRY]}, [ENTRY], [ENTRY], [ENTRY], [ENTRY], FLOW
+    EVIL, EVIL, [Agent("ann", EVIL, EVIL, ("hub-a",), 1)], [ENTRY], {"low": [ENTRY]}, [ENTRY], [ENTRY], [ENTRY], [ENTRY], FLOW
 )
 
 

@@ -105,14 +105,14 @@ def test_pages_fit_a_phone(server: Server) -> None:
 
 def test_a_bead_closed_by_an_agent_moves_on_the_open_page(browser: Browser, server: Server, own: Clone) -> None:
     page, console = opened(browser, server.url)
-    arrivals = page.locator("section", has=page.get_by_role("heading", name="Arrivals"))
-    expect(row(page, "hub-one")).to_contain_text("in flight")
+    finished = page.locator("section", has=page.get_by_role("heading", name="Finished lately"))
+    expect(row(page, "hub-one")).to_contain_text("in progress")
     expect(page.locator("#freshness.live")).to_be_visible()
     page.evaluate("window.isTheSame = true")
     own.bd("close", "hub-one", "--agent", "bob", "--reason", "merged")
-    expect(arrivals.get_by_role("link", name="hub-one")).to_be_visible()
+    expect(finished.get_by_role("link", name="hub-one")).to_be_visible()
     expect(row(page, "hub-one")).to_have_class(re.compile("moved"))
-    expect(row(page, "hub-two")).to_contain_text("boarding")
+    expect(row(page, "hub-two")).to_contain_text("ready")
     assert page.evaluate("window.isTheSame"), "the page was not loaded again"
     assert console.said == []
 

@@ -82,7 +82,7 @@ def plant(served: Served) -> None:
 def test_the_board_shows_every_bead_with_a_way_to_it(served: Served) -> None:
     made = page(served, "/")
     assert {"/beads/hub-one", "/beads/hub-two", "/beads", "/agents", "/flow"} <= made.links
-    assert "Departures flight gate crew since status hub-one Mend the proxy P1 task" in made.text
+    assert "In progress and ready bead kind agent since status hub-one Mend the proxy P1 task" in made.text
     assert "waits on hub-one" in made.text
 
 

@@ -39,7 +39,7 @@ SPEC = Command(
     """,
     examples=[
         "bd board                         one page of Markdown",
-        "bd board --html > board.html     a flight board that needs nothing else",
+        "bd board --html > board.html     a page that needs no other file",
         "bd board --publish               into the hub, as BOARD.md, if it says anything new",
         "bd board --watch                 here, as it changes",
     ],

@@ -47,7 +47,7 @@ class Entry(NamedTuple):
     is_delayed: bool = False
 
 
-class Crew(NamedTuple):
+class Agent(NamedTuple):
     """An agent: its status, its beads, and how many it may hold (None: no limit)."""
 
     name: str
@@ -62,7 +62,7 @@ class Board(NamedTuple):
 
     name: str
     paused: str
-    agents: list[Crew]
+    agents: list[Agent]
     flying: list[Entry]
     ready: dict[str, list[Entry]]
     blocked: list[Entry]
@@ -80,7 +80,7 @@ class Board(NamedTuple):
         return {"name": self.name, **paused, "agents": agents, "ready": ready, **lists, "flow": self.flow}
 
 
-def _set(entry: Entry | Crew) -> dict[str, Any]:
+def _set(entry: Entry | Agent) -> dict[str, Any]:
     return {key: value for key, value in entry._asdict().items() if value not in ("", None, ())}
 
 
@@ -100,7 +100,7 @@ def gather(snapshot: Snapshot, flow: Flow, settings: Settings, now: datetime) ->
     return Board(
         hub_name(snapshot.config().get("prefix")),
         pause_words(paused) if paused else "",
-        [_crew(name, snapshot, now) for name in names_of(snapshot)],
+        [_agent(name, snapshot, now) for name in names_of(snapshot)],
         sorted((_flying(bead, readiness, settings) for bead in held), key=lambda entry: (entry.since, entry.id)),
         {tier: entries for tier in TIERS if (entries := [_entry(b, "ready") for b in by_phase["ready"] if _tier(b) == tier])},
         [_entry(bead, readiness.phase(bead), text=_why(bead, readiness)) for bead in blocked],
@@ -119,10 +119,10 @@ def _entry(bead: Bead, phase: str, **more: Any) -> Entry:
     return Entry(bead.id, bead.title, phase, f"P{bead.priority} {bead.type}", **more)
 
 
-def _crew(name: str, snapshot: Snapshot, now: datetime) -> Crew:
+def _agent(name: str, snapshot: Snapshot, now: datetime) -> Agent:
     held = tuple(sorted(bead.id for bead in snapshot.claimed() if name in bead.holders))
     status = "offline" if is_presumed_offline(name, snapshot, now) else status_of(name, snapshot, now)
-    return Crew(name, status, str((snapshot.agent(name) or {}).get("role") or ""), held, limit_of(name, snapshot))
+    return Agent(name, status, str((snapshot.agent(name) or {}).get("role") or ""), held, limit_of(name, snapshot))
 
 
 def _flying(bead: Bead, readiness: Readiness, settings: Settings) -> Entry:

@@ -1,4 +1,4 @@
-"""The board as a page, in the manner of an airport's flight board: each bead a flight, its gate, its crew, its status. Pure."""
+"""The board as a page: tables of beads by what happens to them, the agents, and the flow. Pure."""
 
 from __future__ import annotations
 
@@ -12,26 +12,26 @@ from bd.report.html_page import Cell
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-# Each phase in the words of an airport, and its colour.
+# Each phase in the words that people read, and its colour.
 STATUSES = {
-    "ready": ("boarding", "go"),
-    "claimed": ("at gate", "busy"),
-    "running": ("in flight", "busy"),
-    "validating": ("landing", "busy"),
-    "retrying": ("holding", "wait"),
-    "pending": ("waiting", "wait"),
-    "parked": ("held", "wait"),
-    "dead_lettered": ("grounded", "stop"),
-    "completed": ("landed", "past"),
+    "ready": ("ready", "go"),
+    "claimed": ("claimed", "busy"),
+    "running": ("in progress", "busy"),
+    "validating": ("validating", "busy"),
+    "retrying": ("retrying", "wait"),
+    "pending": ("blocked", "wait"),
+    "parked": ("parked", "wait"),
+    "dead_lettered": ("dead letter", "stop"),
+    "completed": ("closed", "past"),
     "cancelled": ("cancelled", "past"),
 }
 _AGENTS = {"available": "go", "busy": "busy", "overloaded": "stop", "draining": "wait", "offline": "past"}
-_HEADS = [("flight", "id"), ("", "title"), ("gate", "time"), ("crew", "time"), ("since", "time"), ("status", "")]
+_HEADS = [("bead", "id"), ("", "title"), ("kind", "time"), ("agent", "time"), ("since", "time"), ("status", "")]
 
 
 def html(board: Board, at: str) -> str:
     """The page, as of an instant; nothing else in it moves with the clock alone."""
-    made = html_page.page(f"{board.name} departures", f"last movement {board.flow['until']}", sections(board))
+    made = html_page.page(f"{board.name} board", f"last change {board.flow['until']}", sections(board))
     return f"{made}{stamp(at)}\n"
 
 
@@ -42,18 +42,20 @@ def sections(board: Board, named: Callable[[str], Cell] = html_page.text) -> str
     asked = [one._replace(phase="asked") for one in board.waiting]
     body = [
         paused,
-        html_page.section("Departures", _flights([*board.flying, *ready], "Nothing is ready, nobody is working.", named)),
-        html_page.section("Waiting for people", _flights(asked, "No questions for people.", named)),
-        html_page.section("Grounded", _flights(board.dead, "No dead letters.", named)),
-        html_page.section("Not yet", _flights(board.blocked, "Nothing is blocked.", named)),
-        html_page.section("Crews", _crews(board, named)),
-        html_page.section("Arrivals", _flights(board.finished, "Nothing is finished yet.", named)),
+        html_page.section(
+            "In progress and ready", _beads([*board.flying, *ready], "Nothing is ready, nobody is working.", named)
+        ),
+        html_page.section("Waiting for people", _beads(asked, "No questions for people.", named)),
+        html_page.section("Dead letters", _beads(board.dead, "No dead letters.", named)),
+        html_page.section("Blocked", _beads(board.blocked, "Nothing is blocked.", named)),
+        html_page.section("Agents", _agents(board, named)),
+        html_page.section("Finished lately", _beads(board.finished, "Nothing is finished yet.", named)),
         html_page.section("Flow", html_page.table([("", "title"), ("", "time")], flow_words(board), "")),
     ]
     return "".join(body)
 
 
-def _flights(entries: Sequence[Entry], none: str, named: Callable[[str], Cell]) -> str:
+def _beads(entries: Sequence[Entry], none: str, named: Callable[[str], Cell]) -> str:
     rows = [
         (named(one.id), _title(one), one.gate, one.crew or Cell("&ndash;"), clock_text(one.since), _status(one))
         for one in entries[:SHOWN]
@@ -74,7 +76,7 @@ def _status(one: Entry) -> Cell:
 
 
 def status(phase: str) -> Cell:
-    """A phase as an airport would say it."""
+    """A phase in its colour."""
     return html_page.state(*STATUSES[phase])
 
 
@@ -85,21 +87,21 @@ def clock_text(since: str) -> Cell:
     )
 
 
-def _crews(board: Board, named: Callable[[str], Cell]) -> str:
-    heads = [("crew", "id"), ("role", ""), ("holds", "number"), ("flights", "id"), ("status", "")]
+def _agents(board: Board, named: Callable[[str], Cell]) -> str:
+    heads = [("agent", "id"), ("role", ""), ("holds", "number"), ("beads", "id"), ("status", "")]
     rows = [
         (
-            crew.name,
-            crew.role,
-            f"{len(crew.beads)}{'' if crew.limit is None else f' of {crew.limit}'}",
-            Cell(", ".join(map(named, crew.beads))),
-            crew_status(crew.status),
+            agent.name,
+            agent.role,
+            f"{len(agent.beads)}{'' if agent.limit is None else f' of {agent.limit}'}",
+            Cell(", ".join(map(named, agent.beads))),
+            agent_status(agent.status),
         )
-        for crew in board.agents
+        for agent in board.agents
     ]
     return html_page.table(heads, rows, "No agents yet.")
 
 
-def crew_status(word: str) -> Cell:
+def agent_status(word: str) -> Cell:
     """An agent's status in its colour."""
     return html_page.state(word, _AGENTS.get(word, "wait"))

@@ -55,16 +55,16 @@ def _lines(board: Board) -> Iterator[str]:
         yield f"\n**Paused.** {escaped(board.paused)}"
     agents = [
         [
-            f"**{escaped(crew.name)}**",
-            escaped(crew.status),
-            f"{len(crew.beads)}{'' if crew.limit is None else f' of {crew.limit}'}",
-            " ".join(f"`{bead}`" for bead in crew.beads),
+            f"**{escaped(agent.name)}**",
+            escaped(agent.status),
+            f"{len(agent.beads)}{'' if agent.limit is None else f' of {agent.limit}'}",
+            " ".join(f"`{bead}`" for bead in agent.beads),
         ]
-        for crew in board.agents
+        for agent in board.agents
     ]
     yield from _table("Agents", ["agent", "status", "holds", "beads"], agents, "No agents yet.")
     flying = [[*_bead(one), escaped(one.crew), "delayed" if one.is_delayed else one.phase, one.since] for one in board.flying]
-    yield from _table("In flight", ["bead", "title", "crew", "status", "since"], flying, "Nobody is working.")
+    yield from _table("In progress", ["bead", "title", "agent", "status", "since"], flying, "Nobody is working.")
     yield from _ready(board)
     yield from _entries("Blocked", board.blocked, "why", "Nothing is blocked.")
     yield from _entries("Waiting for people", board.waiting, "question", "No questions for people.")
