@@ -17,7 +17,7 @@ import pytest
 
 from bd.report import html_page
 from bd.report.board import board_page, markdown
-from bd.report.board.board import Board, Agent, Entry
+from bd.report.board.board import Agent, Board, Entry
 from tests.running import BD
 from tests.truth import git, tip, tip_file
 
