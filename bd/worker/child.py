@@ -6,7 +6,6 @@ import contextlib
 import os
 import subprocess
 import threading
-from collections import deque
 from typing import TYPE_CHECKING
 
 from bd.core.errors import BadInput
@@ -19,7 +18,6 @@ if TYPE_CHECKING:
 
     from bd.core.runtime import Runtime
 
-_KEPT_LINES = 40
 _LINE_LIMIT, _LONGEST_SECRET = 4000, 500
 _READ_LIMIT = _LINE_LIMIT + _LONGEST_SECRET
 _DRAIN_S = 1.0
@@ -48,7 +46,6 @@ class Child:
         self._runtime = runtime
         self.started_s = runtime.monotonic()
         self.last_output_s = self.started_s
-        self.lines: deque[str] = deque(maxlen=_KEPT_LINES)
         self._on_line = on_line
         self._on_end = on_end
         with open(stdin_path or os.devnull, "rb") as stdin:
@@ -82,15 +79,6 @@ class Child:
         """The exit code, negative for a signal; None while it runs."""
         return self._process.poll()
 
-    @property
-    def last_line(self) -> str:
-        """Its last line of output that is not empty, without secrets, as it goes into the hub.
-
-        The kept lines are masked together: a line of a private key is recognised by the lines around it.
-        """
-        said = masked("\n".join(self.lines)).split("\n")
-        return next((line for line in reversed(said) if line.strip()), "")
-
     def _read(self, stream: IO[bytes]) -> None:
         """Read the output line by line. Only the beginning of a very long line is kept."""
         line = b""
@@ -109,7 +97,6 @@ class Child:
         line = raw[:_READ_LIMIT].decode("utf-8", "replace")
         if len(raw) > _LINE_LIMIT:  # half a secret at its end would not be recognised
             line = masked(line)[: -_LONGEST_SECRET if len(raw) >= _READ_LIMIT else None][:_LINE_LIMIT]
-        self.lines.append(line)
         with contextlib.suppress(OSError, ValueError):  # nobody may be reading; it must not block on a full pipe
             self._on_line(line)
 

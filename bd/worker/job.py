@@ -3,29 +3,30 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import shutil
 import threading
 from typing import TYPE_CHECKING, NamedTuple
 
-from bd.core import files, times
+from bd.core import times
 from bd.core.errors import BadInput
 from bd.core.times import duration_s
 from bd.policy.advisory_claims import renewal_s
 from bd.policy.liveness import MISSED_BEATS, NEAR_INTERVAL_S, RECORD_EVERY_S
-from bd.worker import drain, heartbeats, progress
+from bd.worker import heartbeats, progress
 from bd.worker.child import Child
-from bd.worker.result import FAILED, RELEASED, Outcome, outcome_of, read_result
+from bd.worker.result import FAILED, RELEASED, Outcome, read_result
+from bd.worker.start import DOUBT, RESULT, written
 from bd.worker.validation_run import Trial
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Sequence
     from typing import Any
 
     from bd.core.model import Bead, Snapshot
     from bd.core.runtime import Runtime
     from bd.store import Clone
+    from bd.worker.start import Start
 
 # The time between TERM and KILL.
 GRACE_S = 10.0
@@ -51,7 +52,7 @@ class Command(NamedTuple):
 
 
 class Job:
-    """The work on one claimed bead, with a model if the bead names some.
+    """The work on one claimed bead.
 
     `on_change` is called from other threads when something has changed.
     """
@@ -59,14 +60,12 @@ class Job:
     def __init__(
         self,
         bead: Bead,
-        shown: Mapping[str, Any],
+        start: Start,
         command: Command,
-        files: str,
         open_hub: Callable[[], Clone],
         on_line: Callable[[str], None],
         on_change: Callable[[], None],
         runtime: Runtime,
-        model: str = "",
     ) -> None:
         claim = bead.get("claim")
         self.bead = bead
@@ -74,7 +73,6 @@ class Job:
         self.attempt: int = claim.get("attempt", 1)
         self.agent: str = claim["agent"]
         self.ending: Outcome | None = None
-        self.model = model
         self.lost = ""
         self.trial: Trial | None = None
         self._claim = claim
@@ -82,7 +80,7 @@ class Job:
         self._renewal_s = renewal_s(claim) if bead.get("claims") else None
         self._renewed_s = self._last_ok_s = self._told_s = runtime.monotonic()
         self._command = command
-        self._files = files
+        self._start = start
         self._open_hub = open_hub
         self._on_change = on_change
         self._runtime = runtime
@@ -92,52 +90,33 @@ class Job:
         self._ending_since_s: float | None = None
         limit = (bead.get("spec") or {}).get("max_duration")
         self._max_duration_s = _seconds(limit)
-        self.child = self._start(shown, on_line)
+        self.child = self._run(on_line)
         self._beating = threading.Thread(target=self._beat, daemon=True)
         self._beating.start()
 
     # --- the child ---
 
-    def _start(self, shown: Mapping[str, Any], on_line: Callable[[str], None]) -> Child:
-        os.makedirs(self._files, mode=0o700, exist_ok=True)
-        self._write("bead.json", json.dumps(shown, indent=2, ensure_ascii=False) + "\n")
-        stdin = self._write("prompt", prompt_of(self.bead)) if self._command.prompt_on_stdin else None
-        environment = {
-            **os.environ,
-            **drain.environment(),
-            "BD_AGENT": self.agent,
-            "BD_BEAD_ID": self.bead.id,
-            "BD_TOKEN": self.token,
-            "BD_ATTEMPT": str(self.attempt),
-            "BD_MODEL": self.model,
-            "BD_BEAD_FILE": self._path("bead.json"),
-            "BD_RESULT_FILE": self._path("result.json"),
-            "BD_DOUBT_FILE": self._path("doubt"),
-        }
+    def _run(self, on_line: Callable[[str], None]) -> Child:
+        def hear(line: str) -> None:
+            self._start.output.hear(line)
+            on_line(line)
+
         return Child(
-            self._command.words,
-            self._command.folder,
-            environment,
-            stdin,
-            on_line,
+            self._start.words,
+            self._start.folder,
+            self._start.environment,
+            self._start.stdin,
+            hear,
             self._on_change,
             self._runtime,
             grace_s=self._command.grace_s,
             orphan_grace_s=min(self._command.grace_s, MISSED_BEATS * self._interval_s / 2),  # gone before the bead is another's
         )
 
-    def _path(self, name: str) -> str:
-        return os.path.join(self._files, name)
-
-    def _write(self, name: str, text: str) -> str:
-        with open(self._path(name), "w", encoding="utf-8", opener=files.private) as file:
-            file.write(text)
-        return self._path(name)
-
     @property
     def folder(self) -> str:
         """The folder in which its command runs."""
-        return self._command.folder
+        return self._start.folder
 
     @property
     def is_over(self) -> bool:
@@ -157,10 +136,11 @@ class Job:
         if self.trial is not None:
             return self.trial.concluded()
         if self.ending is not None and not (self.ending.what == RELEASED and self.child.code == 0):
-            last = self.child.last_line
+            last = self._start.output.last_line
             return self.ending._replace(text=f"{self.ending.text}; it said last: {last}" if last else self.ending.text)
         code = self.child.code
-        return outcome_of(code if code is not None else 1, read_result(self._path("result.json")), list(self.child.lines))
+        result = read_result(os.path.join(self._start.files, RESULT))
+        return self._start.output.outcome(code if code is not None else 1, result)
 
     def check_limits(self) -> None:
         """Enforce the limits on duration and silence; KILL a child that has ignored TERM."""
@@ -234,7 +214,7 @@ class Job:
 
     def clear(self) -> None:
         """Remove its files: the claim has ended."""
-        shutil.rmtree(self._files, ignore_errors=True)
+        shutil.rmtree(self._start.files, ignore_errors=True)
 
     def _beat(self) -> None:
         """Until stopped, send a heartbeat each interval, and check the claim."""
@@ -292,7 +272,7 @@ class Job:
     def _tell_progress(self, hub: Clone) -> None:
         """Report the child's last line now and then; the agent's record also shows that it is alive."""
         now_s = self._runtime.monotonic()
-        line = self.child.last_line[:_NOTE_LIMIT]
+        line = self._start.output.last_line[:_NOTE_LIMIT]
         pause_s = PROGRESS_EVERY_S if line != self._told else RECORD_EVERY_S
         if now_s - self._told_s < pause_s:
             return
@@ -318,19 +298,10 @@ class Job:
             return
         words = f"no contact with the hub for {times.age_text(silent_s)}: {error}"
         with contextlib.suppress(OSError):  # a full disk must not end the heartbeats
-            self._write("doubt", f"{words}\n")
+            written(self._start.files, DOUBT, f"{words}\n")
         if self._command.stop_when_cut_off:
             self.end(Outcome(RELEASED, "", words))
             self._on_change()
-
-
-def prompt_of(bead: Bead) -> str:
-    """Return the bead's task as a text: its spec's prompt, else its title and texts."""
-    prompt = (bead.get("spec") or {}).get("prompt")
-    if prompt:
-        return f"{prompt}\n"
-    parts = [bead.title, bead.get("description"), bead.get("design"), bead.get("acceptance_criteria"), bead.get("notes")]
-    return "\n\n".join(part for part in parts if part) + "\n"
 
 
 def _whose(bead: Bead) -> str:

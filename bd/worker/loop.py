@@ -39,6 +39,7 @@ from bd.worker.options import Ended
 from bd.worker.pacing_state import Pacer
 from bd.worker.result import DONE, FAILED, RELEASED, WAITING, Outcome
 from bd.worker.stall_recovery import reassign
+from bd.worker.start import start_of
 from bd.worker.watcher import Lookout
 
 if TYPE_CHECKING:
@@ -53,6 +54,7 @@ if TYPE_CHECKING:
     from bd.store import Outcome as Written
     from bd.worker.fleet_state import View
     from bd.worker.options import Plan
+    from bd.worker.start import Start
 
 
 class Worker:
@@ -265,20 +267,17 @@ class Worker:
 
     def _start(self, hub: Clone, bead: Bead) -> None:
         files = os.path.join(hub.place.folder, "work", bead.get("claim")["token"])
-        shown = self._as_json(bead, hub.snapshot())
         self._standing = self._standing.begun(self._runtime.monotonic())
         self._tell(f"{bead.id} — {bead.title} (attempt {bead.get('claim').get('attempt', 1)})")
         try:
             job = Job(
                 bead,
-                shown,
+                self._start_of(hub, bead, files),
                 self.plan.command,
-                files,
                 self._open_hub,
                 lambda line, bead_id=bead.id: self._on_line(bead_id, line),  # type: ignore[misc]
                 lambda: self._events.put("job"),
                 self._runtime,
-                model_of(bead, hub.snapshot().agent(self.plan.agent), bead.get("claim").get("attempt", 1)),
             )
         except (BdError, OSError) as error:
             shutil.rmtree(files, ignore_errors=True)
@@ -288,6 +287,11 @@ class Worker:
             )
             return
         self._jobs.append(job)
+
+    def _start_of(self, hub: Clone, bead: Bead, files: str) -> Start:
+        snapshot = hub.snapshot()
+        model = model_of(bead, snapshot.agent(self.plan.agent), bead.get("claim").get("attempt", 1))
+        return start_of(bead, self._as_json(bead, snapshot), self.plan.command, files, model)
 
     # --- the end of an attempt ---
 

@@ -100,23 +100,26 @@ def test_a_bead_that_may_not_be_closed_is_a_failure_and_not_left_claimed(clone: 
 # --- what a command prints ---------------------------------------------------------------------
 
 
-def run_child(*words: str, on_line: Callable[[str], None] = lambda line: None) -> Child:
+def run_child(*words: str, on_line: Callable[[str], None]) -> Child:
     ended = threading.Event()
     child = Child(words, ".", os.environ, None, on_line, ended.set, RUNTIME, grace_s=1.0)
     assert ended.wait(60)
     return child
 
 
+def lines_of(*words: str) -> list[str]:
+    lines: list[str] = []
+    run_child(*words, on_line=lines.append)
+    return lines
+
+
 def test_of_a_line_without_end_only_the_beginning_is_kept() -> None:
     script = "import sys\nfor _ in range(100): sys.stdout.write('x' * 100_000)\nprint()\nprint('end')"
-    seen: list[str] = []
-    child = run_child(sys.executable, "-c", script, on_line=seen.append)
-    assert [len(line) for line in child.lines] == [4000, 3]
-    assert seen == list(child.lines)
+    assert [len(line) for line in lines_of(sys.executable, "-c", script)] == [4000, 3]
 
 
 def test_a_command_that_ends_without_a_line_end_is_heard() -> None:
-    assert list(run_child("printf", "one\n\ntwo").lines) == ["one", "", "two"]
+    assert lines_of("printf", "one\n\ntwo") == ["one", "", "two"]
 
 
 def test_a_bead_whose_model_no_variable_can_hold_is_given_back_and_ends_nobody(clone: Clones, hub: Path, tmp_path: Path) -> None:

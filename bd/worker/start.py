@@ -1,0 +1,76 @@
+"""What is started for a claimed bead: the words of the command, its folder, environment and stdin, and what reads its output.
+
+A job runs a Start and knows nothing of where it comes from.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import TYPE_CHECKING, NamedTuple
+
+from bd.core import files
+from bd.worker import drain
+from bd.worker.output import PlainOutput
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from typing import Any
+
+    from bd.core.model import Bead
+    from bd.worker.job import Command
+    from bd.worker.output import Output
+
+RESULT, DOUBT = "result.json", "doubt"
+
+
+class Start(NamedTuple):
+    """One start of a command. `files` is the folder of the attempt's own files (0700); `stdin` the path of a file."""
+
+    words: Sequence[str]
+    folder: str
+    environment: Mapping[str, str]
+    stdin: str | None
+    output: Output
+    files: str
+
+
+def start_of(bead: Bead, shown: Mapping[str, Any], command: Command, folder: str, model: str) -> Start:
+    """Return what to start for a claimed bead, and write the files that it reads. `shown` is the bead as JSON.
+
+    `folder` is where the files go. Raises OSError.
+    """
+    os.makedirs(folder, mode=0o700, exist_ok=True)
+    bead_file = written(folder, "bead.json", json.dumps(shown, indent=2, ensure_ascii=False) + "\n")
+    claim = bead.get("claim")
+    environment = {
+        **os.environ,
+        **drain.environment(),
+        "BD_AGENT": claim["agent"],
+        "BD_BEAD_ID": bead.id,
+        "BD_TOKEN": claim["token"],
+        "BD_ATTEMPT": str(claim.get("attempt", 1)),
+        "BD_MODEL": model,
+        "BD_BEAD_FILE": bead_file,
+        "BD_RESULT_FILE": os.path.join(folder, RESULT),
+        "BD_DOUBT_FILE": os.path.join(folder, DOUBT),
+    }
+    stdin = written(folder, "prompt", prompt_of(bead)) if command.prompt_on_stdin else None
+    return Start(command.words, command.folder, environment, stdin, PlainOutput(), folder)
+
+
+def written(folder: str, name: str, text: str) -> str:
+    """Write a file that only this user may read. Returns its path."""
+    path = os.path.join(folder, name)
+    with open(path, "w", encoding="utf-8", opener=files.private) as file:
+        file.write(text)
+    return path
+
+
+def prompt_of(bead: Bead) -> str:
+    """Return the bead's task as a text: its spec's prompt, else its title and texts."""
+    prompt = (bead.get("spec") or {}).get("prompt")
+    if prompt:
+        return f"{prompt}\n"
+    parts = [bead.title, bead.get("description"), bead.get("design"), bead.get("acceptance_criteria"), bead.get("notes")]
+    return "\n\n".join(part for part in parts if part) + "\n"
