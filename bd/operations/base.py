@@ -205,8 +205,8 @@ class Operation:
         return type(self)(by=self.by, at=self.at, uid=self.uid, tokens=self.tokens, **args)
 
     def holding(self, tokens: Mapping[str, str]) -> Self:
-        """Return the same operation with the tokens of more beads."""
-        return type(self)(by=self.by, at=self.at, uid=self.uid, tokens={**tokens, **self.tokens}, **self.args)
+        """Return the same operation with these tokens, each in place of an older one for its bead."""
+        return type(self)(by=self.by, at=self.at, uid=self.uid, tokens={**self.tokens, **tokens}, **self.args)
 
     # --- for subclasses ---
 

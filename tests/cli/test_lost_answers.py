@@ -58,6 +58,18 @@ def test_the_next_command_finds_the_token(verb: str, claim: tuple[str, ...], clo
         assert tip_bead(hub, "hub-a").status == "closed"
 
 
+def test_a_token_of_an_earlier_claim_does_not_hide_it(clone: Clones, hub: Path, tmp_path: Path) -> None:
+    """Somebody else ended the earlier claim, and its clone still keeps the token."""
+    ada, bob = clone("ada"), clone("bob")
+    ada.here("create", "Do it", "--id", "hub-a")
+    ada.here("claim", "hub-a", "--agent", "coder")
+    bob.here("release", "hub-a", "--force", "--reason", "It is urgent")
+    assert tip_bead(hub, "hub-a").claim is None
+    lose_the_answer(ada, tmp_path, "hub-a")
+    ada.bd("close", "hub-a", "--agent", "coder")
+    assert tip_bead(hub, "hub-a").status == "closed"
+
+
 def test_a_claim_that_was_killed_after_its_push_is_found_too(clone: Clones, hub: Path) -> None:
     ada = clone("ada")
     ada.here("create", "Do it", "--id", "hub-a")
