@@ -88,8 +88,8 @@ def _folder(folder: str) -> Found | None:
             return _backlog(place)
     for name in (".tickets", ".beans", ""):
         place = os.path.join(folder, name)
-        if pages := _pages([place, os.path.join(place, "archive")]):
-            return _markdown(pages)
+        if (pages := _pages([place, os.path.join(place, "archive")])) and (found := _markdown(pages)):
+            return found
     has_tables = any(
         os.path.isfile(os.path.join(folder, place, "issues.jsonl")) for place in ("", ".beads", ".beads/backup", "backup")
     )
@@ -109,7 +109,7 @@ def _content(data: bytes, source: str) -> Found | None:
     if unread or not rows or len(rows) < len(values):
         return None
     first = rows[0]
-    if first.keys() >= _TASKWARRIOR_KEYS and "title" not in first:
+    if all(row.keys() >= _TASKWARRIOR_KEYS and "title" not in row for row in rows):
         return _taskwarrior(rows)
     if len(rows) == 1 and (tags := _task_master_tags(first)):
         return _task_master(tags)
@@ -158,7 +158,7 @@ def _task_master(tags: dict[str, list[Row]]) -> Found:
             subtasks = [sub for sub in task.get("subtasks") or [] if isinstance(sub, dict)]
             siblings = {str(sub.get("id")) for sub in subtasks}
             for sub in subtasks:
-                row = _task_master_row(sub, f"{own}.{sub.get('id')}", mark, labels, own if siblings else "", siblings)
+                row = _task_master_row(sub, f"{own}.{sub.get('id')}", mark, labels, own, siblings)
                 rows.append((f"task {task['id']}.{sub.get('id')}", {**row, "parent": own}))
     return Found("task-master", rows, [])
 
@@ -262,7 +262,7 @@ def _page(path: str) -> _Page | None:
 
 
 def _markdown(paths: list[str]) -> Found | None:
-    """The pages of one tracker; None where the first with front matter is of none that is known here."""
+    """The pages of the tracker that the first recognised page is of; None if none is recognised. Others are left out, with a note."""
     pages: list[_Page] = []
     notes: list[str] = []
     for path in paths:
@@ -276,7 +276,8 @@ def _markdown(paths: list[str]) -> Found | None:
     if reader is None:
         return None
     name, row_of = reader
-    rows = [(page.path, row_of(page)) for page in pages]
+    rows = [(page.path, row_of(page)) for page in pages if _reader_of(page) == reader]
+    notes += [f"left out: {page.path}" for page in pages if _reader_of(page) != reader]
     return Found(name, _both_ways(rows), notes)
 
 

@@ -234,8 +234,24 @@ def test_a_format_that_can_not_be_read_is_refused_in_one_line(
     assert way in (caught.value.hint or "")
 
 
-def test_a_database_of_the_go_tool_is_named(tmp_path: Path) -> None:
-    (tmp_path / ".beads" / "dolt").mkdir(parents=True)
+def test_a_page_of_no_tracker_is_left_out(tmp_path: Path) -> None:
+    stray = _write(tmp_path / ".tickets" / "README.md", "---\ntitle: Our tickets\n---\n# How we work\n")
+    other = _write(tmp_path / ".tickets" / "task-8.md", _BACKLOG)
+    _write(tmp_path / ".tickets" / "aa-1.md", _TICKET)
+    beads, notes = _beads(tmp_path)
+    assert list(beads) == ["nw-5c46"]
+    assert [note for note in notes if note.startswith("left out")] == [f"left out: {stray}", f"left out: {other}"]
+
+
+def test_a_row_of_no_tracker_makes_no_export_of_taskwarrior(tmp_path: Path) -> None:
+    batch = read(str(_write(tmp_path / "export.json", json.dumps([*_CHORES, {"description": "No uuid"}]))))
+    assert not batch.beads
+
+
+@pytest.mark.parametrize("folder", [".beads/dolt", ".beads/embeddeddolt"])
+def test_a_database_of_the_go_tool_is_named(tmp_path: Path, folder: str) -> None:
+    (tmp_path / folder).mkdir(parents=True)
+    _write(tmp_path / "README.md", "# Our project\n")
     with pytest.raises(BadInput, match="a Dolt database"):
         read(str(tmp_path))
 
