@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 
 # The arguments of operations that hold text that people typed, and the operations whose text nobody typed just now.
-_WORDS = tuple("reason error text note beads new set append metadata output trigger schedule records fields".split())
+_WORDS = tuple("reason error text note beads new set append maps metadata output trigger schedule records fields value".split())
 _NOT_TYPED = frozenset({"import", "board", "validate"})
 # Every write names what this clone has kept for longer than this; some of it by its subject.
 LONG = timedelta(hours=1)

@@ -94,6 +94,8 @@ def test_what_a_command_says_comes_into_the_hub_without_its_secrets(way: str, cl
         ("close", "hub-a", "--output", "said.txt"),
         ("close", "hub-a", "--output", "large.txt"),
         ("handoff", "hub-a", "--to", "new:T", "--note", SAID),
+        ("update", "hub-a", "--prompt", SAID),
+        ("config", "set", "validators.tests", SAID),
     ],
     ids=lambda args: " ".join(args)[:24],
 )
