@@ -116,7 +116,7 @@ def _option(one: Option) -> click.Option:
         shown["default"] = one.default
     if one.shows_default:
         shown["show_default"] = True
-    if one.narrows:
+    if one.needs_text:
         shown["callback"] = partial(_refuse_empty, one)
     return click.Option(
         [*one.flags, one.name],
@@ -129,16 +129,20 @@ def _option(one: Option) -> click.Option:
 
 
 def _refuse_empty(one: Option, ctx: click.Context, param: click.Parameter, value: Any) -> Any:
-    """Refuse a filter of which nothing is left, as of a variable that is not set: it would let everything through.
+    """Refuse an empty value, as of a variable that is not set: an empty filter would let everything through.
 
-    Clients of the Go tool mean just that by it. Raises BadInput.
+    Clients of the Go tool mean just that by it: for them, return the values that are not empty. Raises BadInput.
     """
-    if any(is_empty(each) for each in (value if one.multiple else [value])):
-        flag = next(name for name in one.flags if name.startswith("--"))
-        if not ctx.meta.get(_FOREIGN):
-            raise BadInput(f"{flag} is empty and would leave nothing out", hint=f"give it a value, or leave {flag} out")
-        ctx.obj.out.note(f"warning: {flag} is empty: it leaves nothing out, as with the Go tool")
-    return value
+    given = value if one.multiple else [value]
+    filled = tuple(each for each in given if not is_empty(each))
+    if len(filled) == len(given):
+        return value
+    flag = next(name for name in one.flags if name.startswith("--"))
+    if not one.narrows or not ctx.meta.get(_FOREIGN):
+        words = f"{flag} is empty, so it would filter nothing" if one.narrows else f"{flag} is empty"
+        raise BadInput(words, hint="give it a value, or omit it")
+    ctx.obj.out.note(f"warning: {flag} is empty, so it filters nothing, as with the Go tool")
+    return filled if one.multiple else None
 
 
 def click_command(spec: Command, function: Callable[..., Any]) -> click.Command:

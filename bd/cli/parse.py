@@ -102,7 +102,7 @@ def _take_option(known: Mapping[str, Option], word: str, rest: Iterator[str], ty
             if text.startswith("-") and text != "-":
                 raise BadInput(f"{flag} has no value, or one that looks like a flag")
         value = option.kind.read(text)
-        if option.narrows and is_empty(value):
+        if option.needs_text and is_empty(value):
             raise BadInput(f"{flag} is empty")
     if option.multiple:
         typed[option.name] = (*typed.get(option.name, ()), value)

@@ -128,12 +128,12 @@ class Argument:
 class Option:
     """A flag with a value. `name` is the argument it becomes, by default the first long flag.
 
-    One that `narrows` leaves something out of an answer: an empty value would leave out nothing, and is refused.
+    An empty value is refused for one that `narrows` an answer, because it would filter nothing, and for one that `needs_text`.
     """
 
     __slots__ = (
         *("default", "flags", "help", "hidden", "is_required", "kind", "metavar", "multiple", "name", "narrows"),
-        "shows_default",
+        *("needs_text", "shows_default"),
     )
 
     def __init__(
@@ -148,6 +148,7 @@ class Option:
         metavar: str | None = None,
         shows_default: bool = False,
         narrows: bool = False,
+        needs_text: bool = False,
         help: str | None = None,
     ) -> None:
         self.flags = flags
@@ -160,6 +161,7 @@ class Option:
         self.metavar = metavar
         self.shows_default = shows_default
         self.narrows = narrows
+        self.needs_text = narrows or needs_text
         self.help = help
 
     @property

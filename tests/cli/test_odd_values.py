@@ -78,9 +78,9 @@ def test_what_is_no_number_is_none_for_any_option(typed: str, option: Option) ->
 
 @pytest.mark.one_in(8)
 @pytest.mark.parametrize(
-    ("typed", "option"), [pytest.param(*one, id=f"{one[0]} {one[1].name}") for one in options() if one[1].narrows]
+    ("typed", "option"), [pytest.param(*one, id=f"{one[0]} {one[1].name}") for one in options() if one[1].needs_text]
 )
-def test_a_filter_of_which_nothing_is_left_is_refused(typed: str, option: Option) -> None:
+def test_an_option_that_needs_a_text_has_one(typed: str, option: Option) -> None:
     for text in EMPTY if option.multiple and option.kind.name == "list" else ("", " "):
         words = [*typed.split(), f"{long_flag(option)}={text}"]
         assert parse.read(words) is None, text
@@ -88,10 +88,10 @@ def test_a_filter_of_which_nothing_is_left_is_refused(typed: str, option: Option
 
 
 def test_whatever_a_read_leaves_out_by_is_a_filter() -> None:
-    """An option with a text is declared to narrow, or does no harm where it is empty."""
+    """An option with a text is declared to need it, or does no harm where it is empty."""
     for typed, option in options("text", "list"):
         if typed.split()[0] in PAST and typed not in DEEDS and typed not in HARMLESS and option.name != "sort":
-            assert option.narrows, f"{typed} {long_flag(option)}"
+            assert option.needs_text, f"{typed} {long_flag(option)}"
 
 
 FILTERS = [
@@ -102,6 +102,11 @@ FILTERS = [
     "blocked --parent",
     "stale --status",
     "log --since",
+    "list --title",
+    "list --waiting",
+    "list --metadata-field",
+    "list --created-after",
+    "count --id",
 ]
 
 
@@ -110,10 +115,19 @@ FILTERS = [
 def test_an_empty_filter_is_an_error_for_us_and_everything_for_clients_of_the_go_tool(typed: str, board: Clone) -> None:
     *words, flag = typed.split()
     refused = board.here(*words, flag, "", "--json", code=2)
-    assert refused.json["error"] == f"{flag} is empty and would leave nothing out"
-    taken = board.here("--sandbox", *words, flag, "")
-    assert f"warning: {flag} is empty" in taken.err
-    assert taken.out
+    assert refused.json["error"] == f"{flag} is empty, so it would filter nothing"
+    for text in (" ", ""):
+        taken = board.here("--sandbox", *words, flag, text, "--json")
+        assert taken.err == f"warning: {flag} is empty, so it filters nothing, as with the Go tool\n"
+        assert taken.json == board.here(*words, "--json").json
+
+
+def test_an_empty_text_is_refused_where_it_filters_nothing(board: Clone) -> None:
+    for words in (["sync", "--dismiss="], ["show", "--id="], ["archive", "--older-than="]):
+        for more in ([], ["--sandbox"]):
+            refused = board.here(*words, *more, "--json", code=2).json
+            flag = words[-1].rstrip("=")
+            assert (refused["error"], refused["hint"]) == (f"{flag} is empty", "give it a value, or omit it")
 
 
 @pytest.mark.parametrize("words", ["list --tree=false", "list --include-infra", "ready --include-deferred"])

@@ -17,7 +17,7 @@ SPEC = Command(
     Option(
         "--older-than",
         metavar="DURATION",
-        narrows=True,
+        needs_text=True,
         help="Only beads that ended longer ago than this (default: the setting archive_after, 30d).",
     ),
     Flag("--dry-run", help="Only show what would be moved."),

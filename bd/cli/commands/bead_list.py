@@ -79,7 +79,7 @@ def wanted_of(app: App, snapshot: Snapshot, **flags: Any) -> Wanted:
         types_not=tuple(flat(flags.get("types_not"))),
         priorities=priorities,
         assignee=flags.get("assignee") or None,
-        unassigned=bool(flags.get("unassigned")) or flags.get("assignee") == "",
+        unassigned=bool(flags.get("unassigned")),
         labels=tuple(flat(flags.get("labels"))),
         labels_any=tuple(flat(flags.get("labels_any"))),
         labels_not=tuple(flat(flags.get("labels_not"))),

@@ -27,7 +27,7 @@ _TEXTS = ("description", "design", "acceptance_criteria", "notes")
 SPEC = Command(
     "show",
     Argument("beads", many=True),
-    Option("--id", name="flagged", multiple=True, narrows=True, hidden=True),
+    Option("--id", name="flagged", multiple=True, needs_text=True, hidden=True),
     help="""Show beads in full.
 
     An id may be shortened to any unique beginning, with or without its prefix.

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 SPEC = Command(
     "sync",
     Flag("--kept", name="list_kept", help="Only list the refused commits that are kept."),
-    Option("--dismiss", name="dismissed", multiple=True, metavar="UID", narrows=True, help="Dismiss a refused commit."),
+    Option("--dismiss", name="dismissed", multiple=True, metavar="UID", needs_text=True, help="Dismiss a refused commit."),
     Flag("--accept-rewrite", help="Accept a hub whose history was rewritten."),
     Flag("--force", help="Also publish hand edits that end claims, or change owners and attempts."),
     Option("--reason", "-r", help="With --force: why. Needed to change what somebody holds."),
