@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-from datetime import timedelta
 from typing import TYPE_CHECKING, NamedTuple
 
 from bd.cli.derivations import DERIVATIONS
@@ -17,6 +16,7 @@ from bd.core.identity import claimant, identify
 from bd.core.schema import BEADS_DIR, CONFIG_PATH, suffix_of
 from bd.operations.reader import OperationReader
 from bd.policy.ranking import Ranking
+from bd.policy.unpublished import KEPT_LONG
 from bd.store import Clone, locate, session
 
 if TYPE_CHECKING:
@@ -37,9 +37,8 @@ if TYPE_CHECKING:
 # The arguments of operations that hold text that people typed, and the operations whose text nobody typed just now.
 _WORDS = tuple("reason error text note beads new set append maps metadata output trigger schedule records fields value".split())
 _NOT_TYPED = frozenset({"import", "board", "validate"})
-# Every write names what this clone has kept for longer than this; some of it by its subject.
-LONG = timedelta(hours=1)
-NAMED = 3
+# How many of the writes that this clone has kept are named.
+_SHOWN_WRITES = 3
 # What `--at` can't show: records in side refs are not kept.
 SIGNS = "heartbeats in side refs"
 
@@ -113,7 +112,7 @@ class App:
         """Work on this hub from now on (after making or joining it)."""
         self._hub = hub
         hub.on_written = self._end_write
-        hub.on_tried = self._tell_left_behind
+        hub.on_tried = lambda: self.tell_left_behind(hub, self.out.note)
         hub.on_state = self.out.note if self.flags.verbose else None
 
     def _end_write(self) -> None:
@@ -121,25 +120,25 @@ class App:
         self._has_written, Handle.stops = True, False
         self._export()
 
-    def _tell_left_behind(self) -> None:
-        """Report writes that this clone has kept for a long time: nobody else can see them."""
+    def tell_left_behind(self, hub: Clone, note: Callable[[str], None]) -> None:
+        """Report once the writes that this clone has kept for a long time: nobody else can see them."""
         if self._has_told_left_behind:
             return
-        self._has_told_left_behind = True
         now = self.runtime.now()
         try:
-            waiting, refused = self.hub.left_behind(now - LONG)
+            waiting, refused = hub.left_behind(now - KEPT_LONG)
         except (BdError, OSError):
             return  # the outcome of the write matters more
+        self._has_told_left_behind = bool(waiting or refused)
         for found, what, how in (
-            (waiting, "not published", "`bd sync` publishes what waits"),
+            (waiting, "unpublished", "`bd sync` publishes what waits"),
             (refused, "refused by the hub and kept here", "`bd sync --kept` lists it"),
         ):
             if found:
                 number = "1 write has" if len(found) == 1 else f"{len(found)} writes have"
                 since = times.age_text((now - times.instant_of(min(one.since for one in found))).total_seconds())
-                named = ", ".join(one.subject for one in found[:NAMED]) + (" ..." if len(found) > NAMED else "")
-                self.out.note(f"warning: {number} been {what} for {since}: {named}; {how}")
+                named = ", ".join(one.subject for one in found[:_SHOWN_WRITES]) + (" ..." if len(found) > _SHOWN_WRITES else "")
+                note(f"warning: {number} been {what} for {since}: {named}; {how}")
 
     def _export(self) -> None:
         """Update `.beads/issues.jsonl`, if that is enabled. Errors there stop no write."""

@@ -262,7 +262,7 @@ def test_what_a_clone_keeps_is_of_this_moment(clone: Callable[[str], Clone]) -> 
     now, then = bob.here("attention", "--json").json, bob.here("attention", "--at", "HEAD", "--json").json
     assert len(now["refused"]) == 1
     assert (then["refused"], then["total"]) == ([], 0)
-    assert then["left_out"] == [SIGNS, "this clone's writes that the hub refused"]
+    assert then["left_out"] == [SIGNS, "this clone's writes that are not on the hub"]
     assert "left_out" not in now
 
 

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from bd.cli.app import App
+    from bd.cli.worker_log import WorkerLog
     from tests.running import Clone
 
     Clones = Callable[[str], Clone]
@@ -222,8 +223,8 @@ def test_signs_of_life_go_on_after_any_failure(
         given.touch()
         return tip
 
-    def opening(app: App) -> Callable[[], Replica]:
-        opened = opener(app)
+    def opening(app: App, log: WorkerLog) -> Callable[[], Replica]:
+        opened = opener(app, log)
         return lambda: (fail("_open"), opened())[1]
 
     monkeypatch.setattr(Job, "_sign", signing)

@@ -724,12 +724,14 @@ def test_what_waits_for_more_than_an_hour_is_named_by_every_write(clone: Clones,
         assert alice.bd("attention", "--json", "--no-fetch").json["unpublished"] == []
         for words in ("comment hub-a later", "claim hub-b --agent coder", "sync"):
             told = alice.bd(*words.split(), env=later, check=False)
-            assert "not published for 2h: create: hub-kept by Test Person, comment: hub-a by Test Person" in told.err, words
+            assert (
+                "writes have been unpublished for 2h: create: hub-kept by Test Person, comment: hub-a by Test Person" in told.err
+            ), words
         listed = alice.bd("attention", "--json", "--no-fetch", env=later).json["unpublished"]
         assert [entry["subject"] for entry in listed] == ["create: hub-kept by Test Person", "comment: hub-a by Test Person"]
         assert "Not published for more than an hour" in alice.bd("attention", "--no-fetch", env=later).out
     told = alice.bd("comment", "hub-a", "now", env=later)
-    assert "not published for" not in told.err
+    assert "unpublished for" not in told.err
     assert alice.bd("attention", "--json", env=later).json["unpublished"] == []
 
 
@@ -743,5 +745,7 @@ def test_what_was_refused_is_named_until_it_is_dismissed(clone: Clones, hub: Pat
     assert "refused by the hub" not in alice.bd("comment", "hub-a", "soon").err
     told = alice.bd("comment", "hub-a", "later", env=later)
     assert "1 write has been refused by the hub and kept here for 2h: comment: hub-a by Test Person" in told.err
+    worked = alice.bd("work", "--agent", "coder", "--max-tasks", "1", "--", "true", env=later)
+    assert worked.err.count("refused by the hub and kept here for 2h") == 1
     alice.bd("sync", "--dismiss", uid)
     assert "refused by the hub" not in alice.bd("comment", "hub-a", "again", env=later).err

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from bd.cli.app import LONG, SIGNS
+from bd.cli.app import SIGNS
 from bd.cli.output import escaped
 from bd.cli.spec import Command
 from bd.core.times import age_text
+from bd.policy.unpublished import KEPT_LONG
 from bd.report.attention import gather
 
 if TYPE_CHECKING:
@@ -46,8 +47,8 @@ SPEC = Command(
 def run(app: App) -> None:
     """List what needs a person."""
     view = app.look()
-    app.leave_out(SIGNS, "this clone's writes that the hub refused")
-    refused, waiting = ((), []) if app.flags.at else (app.hub.kept(), app.hub.left_behind(app.now - LONG)[0])
+    app.leave_out(SIGNS, "this clone's writes that are not on the hub")
+    refused, waiting = ((), []) if app.flags.at else (app.hub.kept(), app.hub.left_behind(app.now - KEPT_LONG)[0])
     found = gather(app.snapshot(), view.stalls, refused, waiting, app.now)
     if app.out.is_json:
         app.out.object(found.as_json())

@@ -25,10 +25,12 @@ from bd.worker.loop import Worker
 from bd.worker.options import Plan
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
 
     from bd.cli.app import App
     from bd.core.settings import Settings
+    from bd.store import Clone
     from bd.worker.options import Ended
 
 
@@ -96,7 +98,7 @@ def _work(app: App, plan: Plan, log: WorkerLog) -> None:
 
     worker = Worker(
         plan,
-        _opener(app),
+        _opener(app, log),
         log.note,
         on_ended,
         lambda bead, line: log.note(f"{bead}| {line}"),
@@ -137,11 +139,17 @@ def _plan(agent: str, words: tuple[str, ...], settings: Settings, flags: dict[st
     )
 
 
-def _opener(app: App) -> Any:
+def _opener(app: App, log: WorkerLog) -> Callable[[], Clone]:
     """Return a function that opens the hub: a worker lives long, so nothing it has read is kept."""
     app.hub.close()
     directory = app.flags.directory
-    return lambda: app.open_clone(locate(directory))
+
+    def opened() -> Clone:
+        hub = app.open_clone(locate(directory))
+        hub.on_tried = lambda: app.tell_left_behind(hub, log.note)
+        return hub
+
+    return opened
 
 
 def _stop_on_signals(worker: Worker) -> list[int]:
