@@ -1,6 +1,6 @@
-"""The flags that say how a bead is to be worked on, of create and update: what stands in its `spec`, `retry` and `output`.
+"""The flags of create and update for how a bead is worked on: its maps `spec`, `retry` and `output`.
 
-Belongs here: reading them. Does not belong here: what becomes of them (operations), and flags for plain fields.
+This module declares and reads them. Operations store them; flags for plain fields are elsewhere.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from bd.core.errors import BadInput
 from bd.core.schema import RETRY_KEYS
 from bd.core.times import duration_s
 from bd.policy.retry import STRATEGIES
-from bd.policy.validation import KINDS, NONE, known_kind
+from bd.policy.validation import NONE, parse_check
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -37,7 +37,7 @@ WORK_OPTIONS = (
 
 
 def maps_of(flags: dict[str, Any]) -> dict[str, dict[str, Any]]:
-    """What the flags say of the maps of a bead, only what was typed; a value that was typed as nothing is None. Raises BadInput."""
+    """Return a bead's maps as far as they were typed; a value that was typed as empty is None. Raises BadInput."""
     spec: dict[str, Any] = {}
     _put(spec, "prompt", flags.get("prompt"), lambda text: text_argument(text, None, "prompt"))
     for flag, key in (("context", "context_refs"), ("models", "model_preferences"), ("fallback_models", "fallback_models")):
@@ -61,7 +61,7 @@ def _duration(text: str) -> str:
 
 
 def _retry(words: tuple[str, ...]) -> dict[str, Any]:
-    """The keys of the `retry` map; an empty word takes all of them away, a strategy alone is one."""
+    """Return the keys of the `retry` map. An empty word removes all of them; a word without `=` is a strategy."""
     found: dict[str, Any] = {}
     if words:
         from bd.core.nearest import nearest  # noqa: PLC0415  few beads say how they are tried again
@@ -75,26 +75,24 @@ def _retry(words: tuple[str, ...]) -> dict[str, Any]:
         elif key not in RETRY_KEYS:
             meant = nearest(key, (*RETRY_KEYS, *(() if equals else STRATEGIES)))
             known = f"{', '.join(STRATEGIES)}, or KEY=VALUE with {', '.join(RETRY_KEYS)}"
-            raise BadInput(f"--retry: {word!r} says nothing", hint=f"did you mean {meant}?" if meant else known)
+            refusal = f"--retry: unknown value {word!r}; expected one of {known}"
+            raise BadInput(refusal, hint=f"did you mean {meant}?" if meant else None)
         else:
             found[key] = setting_of(f"defaults.retry.{key}").read(text) if text else None
     return found
 
 
 def _validation(text: str | None) -> dict[str, Any]:
-    """The check and its rule, in the `output` map; an empty text or `none` takes both away."""
+    """Return the check and its rule for the `output` map. An empty text or `none` removes both."""
     if text is None:
         return {}
-    kind, _, rule = text.partition(":")
-    kind = known_kind(kind or NONE)
-    if kind not in KINDS:
-        raise BadInput(f"--validation: {kind!r} is none of {', '.join(KINDS)}")
+    kind, rule = parse_check(text, "--validation")
     if kind == NONE:
         return {"validation": None, "validation_schema": None}
     return {"validation": kind, "validation_schema": (text_of(rule[1:], "the schema") if rule.startswith("@") else rule) or None}
 
 
 def without_unset(maps: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
-    """The maps of a new bead: what was typed as nothing is just not there."""
+    """Return the maps of a new bead, without the values that were typed as empty."""
     kept = {key: {name: item for name, item in value.items() if item is not None} for key, value in maps.items()}
     return {key: value for key, value in kept.items() if value}

@@ -16,7 +16,7 @@ from bd.core.model import Bead
 from bd.core.schema import BEAD_FIELDS, BEADS_DIR
 from bd.core.times import duration_s, duration_text
 from bd.policy.retry import STRATEGIES
-from bd.policy.validation import KINDS, kind_of
+from bd.policy.validation import KINDS, kind_of, parse_check
 from bd.store.yaml import codec
 
 if TYPE_CHECKING:
@@ -243,8 +243,8 @@ def _put_spec(fields: dict[str, Any], value: Any) -> None:
 def _put_rules(fields: dict[str, Any], key: str, value: Any) -> None:
     """How it is tried again, and what its output has to pass: a map, or in short `fixed` and `regex:^ok`."""
     if key == "validation":
-        kind, colon, rule = str(typed(key, value, "text")).partition(":")
-        asked = {"validation": kind, **({"validation_schema": rule} if colon else {})}
+        kind, rule = parse_check(str(typed(key, value, "text")), key)
+        asked = {"validation": kind, **({"validation_schema": rule} if rule else {})}
         fields["output"] = {**fields.get("output", {}), **asked}
     elif isinstance(value, dict):
         fields[key] = {name: as_json(item) for name, item in _in_durations(value, key).items() if not is_null(item)}
@@ -268,7 +268,7 @@ def refuse_unusable(key: str, value: Any) -> None:
     inner = {f"{key}.{name}": item for name, item in value.items()} if isinstance(value, dict) else {key: value}
     for found in unknown_keys(BEADS_DIR, {key: value}):
         if found.is_reported:
-            raise BadInput(f"{found.key!r} is no key of a bead", hint=f"did you mean {found.nearest}?")
+            raise BadInput(f"{found.key!r} is not a field of a bead", hint=f"did you mean {found.nearest}?")
     for name, item in inner.items():
         if item is None or item == "":
             continue

@@ -10,7 +10,7 @@ import hashlib
 import json
 from typing import TYPE_CHECKING
 
-from bd.core.errors import NotValidated
+from bd.core.errors import BadInput, NotValidated
 from bd.core.times import time_text
 from bd.policy import lifecycle
 
@@ -44,6 +44,20 @@ def known_kind(text: str) -> str:
     """Return the kind of a check for any of its names; an unknown one unchanged."""
     asked = text.strip().lower().replace("_", "-")
     return _ALSO.get(asked, asked)
+
+
+def parse_check(text: str, given_as: str) -> tuple[str, str]:
+    """Return the kind and the rule of a check that is written as KIND[:RULE]; an empty text means NONE.
+
+    Raises BadInput, which says what the text was given as, for an unknown kind and for a rule without one.
+    """
+    asked, _, rule = text.partition(":")
+    kind = known_kind(asked) or NONE
+    if kind not in KINDS:
+        raise BadInput(f"{given_as}: unknown value {asked!r}; expected one of {', '.join(KINDS)}")
+    if kind == NONE and rule:
+        raise BadInput(f"{given_as} has a rule and no kind", hint="regex:^ok")
+    return kind, rule
 
 
 def is_asked(bead: Bead) -> bool:

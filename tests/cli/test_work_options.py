@@ -36,6 +36,7 @@ CASES: list[tuple[list[str], str, dict[str, Any]]] = [
         {"output": {"validation": "regex", "validation_schema": "^ok: fine"}},
     ),
     (["--validation", "test-pass"], "validation: test-pass", {"output": {"validation": "test-pass"}}),
+    (["--validation", "tests"], "validation: tests", {"output": {"validation": "test-pass"}}),
     (["--repo", "site"], "repo: site", {"repo": "site"}),
     (["--acceptance", "It works"], "acceptance: It works", {"acceptance_criteria": "It works"}),
 ]
@@ -94,7 +95,9 @@ def test_two_people_change_different_keys_of_one_map(local_hub: Clone, tmp_path:
         (["--retry", "max_delay=soon"], "retry: {max_delay: soon}", None),
         (["--retry", "jitter=maybe"], None, None),
         (["--retry", "retry_on=boredom"], None, None),
-        (["--validation", "tesst-pass"], "validation: tesst-pass", None),
+        (["--validation", "tesst-pass"], "validation: tesst-pass", "test-pass"),
+        (["--validation", ":^ok"], 'validation: ":^ok"', "has a rule and no kind"),
+        (["--validation", "none:^ok"], 'validation: "none:^ok"', "has a rule and no kind"),
         (["--max-duration", "long"], "max_duration: long", None),
         (["--max-cost", "-1"], "max_cost: -1", None),
         (["--validation", "regex:@no-such-file"], None, None),
