@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-import sys
 from typing import TYPE_CHECKING
 
 from bd.core.errors import BadInput
+from bd.core.files import typed_bytes
 from bd.core.json_shapes import no_constant
 
 if TYPE_CHECKING:
@@ -27,17 +27,9 @@ def text_of(source: str, what: str) -> str:
     """Return the text of a file, or of stdin for `-`: read as bytes, so that neither the locale nor its line ends change it. Raises BadInput."""
     shown = "stdin" if source == "-" else source
     try:
-        return _bytes_of(source).decode("utf-8")
+        return typed_bytes(source).decode("utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise BadInput(f"can't read {what} from {shown}: {error}") from error
-
-
-def _bytes_of(source: str) -> bytes:
-    if source == "-":
-        stream = getattr(sys.stdin, "buffer", None)
-        return stream.read() if stream is not None else sys.stdin.read().encode()
-    with open(source.encode("utf-8", "surrogateescape"), "rb") as file:  # a name of bytes is the same in every locale
-        return file.read()
 
 
 def comma_list(text: str) -> list[str]:

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import sys
 from typing import TYPE_CHECKING, NamedTuple
 
 from bd.compat.go_statuses import OWN_STATUS, stored
@@ -19,6 +18,8 @@ from bd.compat.issue_edges import EdgeList
 from bd.compat.spellings import Words
 from bd.core import ids
 from bd.core.errors import BadInput, NotFound
+from bd.core.files import typed_bytes
+from bd.core.json_shapes import no_constant
 from bd.core.schema import BEAD_FIELDS, JSON_NAMES
 from bd.core.times import canonical_time
 from bd.operations.field_values import check_label
@@ -81,12 +82,8 @@ class Batch(NamedTuple):
 
 def bytes_of(source: str) -> bytes:
     """Return the content of a file, or of stdin for `-`. Raises NotFound or BadInput."""
-    if source == "-":
-        stream = getattr(sys.stdin, "buffer", None)
-        return stream.read() if stream is not None else sys.stdin.read().encode()
     try:
-        with open(source, "rb") as file:
-            return file.read()
+        return typed_bytes(source)
     except FileNotFoundError:
         raise NotFound(f"there is no {source}", hint="a file that is there, or - for stdin") from None
     except OSError as error:
@@ -96,7 +93,7 @@ def bytes_of(source: str) -> bytes:
 def event_of(data: bytes, shown: str) -> dict[str, Any]:
     """Parse an event: one JSON object. Raises BadInput."""
     try:
-        event = json.loads(data)
+        event = json.loads(data, parse_constant=no_constant)
     except (ValueError, RecursionError) as error:
         raise BadInput(f"{shown} is not JSON: {error}", hint="an event is one JSON object") from None
     if not isinstance(event, dict):
@@ -119,7 +116,7 @@ def rows_of(data: bytes, prefix: str = "") -> tuple[list[tuple[str, Any]], list[
             continue
         where = f"{prefix}line {number}"
         try:
-            rows.append((where, json.loads(line.decode("utf-8"), parse_constant=_refuse_constant)))
+            rows.append((where, json.loads(line.decode("utf-8"), parse_constant=no_constant)))
         except UnicodeDecodeError as error:
             unread.append((where, f"is not UTF-8 (byte {error.start + 1})"))
         except (ValueError, RecursionError) as error:
@@ -132,15 +129,11 @@ def _whole(data: bytes) -> list[Any] | None:
     first, _, rest = data.lstrip().partition(b"\n")
     if start == b"[" or (start == b"{" and rest.strip() and first.strip() in (b"{", b"")):
         try:
-            value = json.loads(data.decode("utf-8-sig"), parse_constant=_refuse_constant)
+            value = json.loads(data.decode("utf-8-sig"), parse_constant=no_constant)
         except (ValueError, RecursionError):
             return None
         return value if isinstance(value, list) else [value]
     return None
-
-
-def _refuse_constant(name: str) -> Any:
-    raise ValueError(f"{name} is not a number")
 
 
 def read(

@@ -1,12 +1,22 @@
-"""The one way in which bd replaces a file: whole or not at all; and files that are nobody else's business."""
+"""Files: reading one that was typed, replacing one whole or not at all, and files that are nobody else's business."""
 
 from __future__ import annotations
 
 import os
+import sys
 from _thread import get_ident
 from contextlib import suppress
 
 PRIVATE = 0o600
+
+
+def typed_bytes(source: str) -> bytes:
+    """Return the content of a file that a person named, or of stdin for `-`. Raises OSError."""
+    if source == "-":
+        stream = getattr(sys.stdin, "buffer", None)
+        return stream.read() if stream is not None else sys.stdin.read().encode()
+    with open(source.encode("utf-8", "surrogateescape"), "rb") as file:  # a name of bytes is the same in every locale
+        return file.read()
 
 
 def private(path: str, flags: int) -> int:

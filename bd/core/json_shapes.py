@@ -29,7 +29,7 @@ def json_value(text: str) -> Any:
 
 def no_constant(name: str) -> None:
     """Refuse `NaN` and `Infinity` as `parse_constant`: Python reads them as JSON, and nobody else does. Raises ValueError."""
-    raise ValueError(f"{name} is no number")
+    raise ValueError(f"{name} is not a number")
 
 
 def fits(value: Any, shape: Any) -> bool:

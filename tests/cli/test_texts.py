@@ -41,6 +41,14 @@ def test_a_text_is_kept_as_it_is_in_every_locale(locale: dict[str, str], way: Se
     assert bead.get("description") == ODD
 
 
+@pytest.mark.one_in(4)
+@pytest.mark.parametrize("locale", LOCALES, ids=lambda part: " ".join(part))
+def test_a_file_to_import_is_found_in_every_locale(locale: dict[str, str], local_hub: Clone) -> None:
+    (local_hub.path / "é.jsonl").write_text('{"id": "hub-a", "title": "One"}\n', encoding="utf-8")
+    local_hub.bd("import", "é.jsonl", env=locale)
+    assert tip_bead(local_hub.path, "hub-a") is not None
+
+
 TEXTS = st.text(alphabet=st.sampled_from("a\r\n\té\u2028 #:-'\"|>"), max_size=30) | st.text(
     st.characters(exclude_categories=["Cs"]), max_size=60
 )

@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 from bd.compat.bead_json import edges
 from bd.compat.issue_edges import EdgeList
 from bd.compat.jsonl_export import record_of
-from bd.compat.jsonl_import import fields_of, gather, rows_of
+from bd.compat.jsonl_import import event_of, fields_of, gather, rows_of
 from bd.compat.spellings import Words
+from bd.core.errors import BadInput
 from bd.core.model import Bead
 from bd.core.schema import BEAD_FIELDS
 from bd.operations.import_beads import _same
@@ -287,3 +288,9 @@ def test_html_escapes_byte_order_marks_and_crlf_are_nothing_special() -> None:
     assert unread == []
     assert rows_of(b'{"n": NaN}')[1][0][1] == "is not JSON: NaN is not a number"
     assert [where for where, _ in rows_of(b'[\n{"id": 1},\n{"id": 2}\n]')[0]] == ["entry 1", "entry 2"]
+
+
+@pytest.mark.parametrize("data", [b'{"n": NaN}', b"[]", b"{", b"\xff", b"[" * 200_000])
+def test_an_event_is_one_json_object(data: bytes) -> None:
+    with pytest.raises(BadInput, match="the delivery is"):
+        event_of(data, "the delivery")
