@@ -108,19 +108,34 @@ def stall_time_s(claim: Mapping[str, Any], expected_s: float, settings: Settings
     return settings.stall_factor * expected_s
 
 
+def limit_for(why: str, claim: Mapping[str, Any], expected_s: float, settings: Settings) -> float | None:
+    """Return how many seconds a claim may be silent by one rule (`why` of a Stall); None if that rule is not for such a claim."""
+    if why == "overdue":
+        return settings.stall_factor * expected_s
+    if why == "never_started":
+        return None if claim.get("started_at") else settings.claim_ttl
+    if why == "silent" and not _sends_heartbeats(claim):
+        return None
+    return stall_time_s(claim, expected_s, settings) if why in ("silent", "validating") else None
+
+
+def _sends_heartbeats(claim: Mapping[str, Any]) -> bool:
+    return bool(claim.get("heartbeat_by")) and bool(claim.get("heartbeat_interval_s"))
+
+
 def silence_of(bead: Bead, claim: Mapping[str, Any], sight: Sight, now: datetime, settings: Settings) -> Silence:
     """Return for how long a claim has been silent, and its limit."""
     expected_s = settings.expected_s(bead.type, bead.get("expected"))
     since = last_commit_of(claim)
     stamp_age_s = _age_s(since, now)
-    why = "never_started" if not claim.get("started_at") else "silent" if claim.get("heartbeat_by") else "overdue"
-    limit_s = stall_time_s(claim, expected_s, settings)
+    why = "never_started" if not claim.get("started_at") else "silent" if _sends_heartbeats(claim) else "overdue"
     sure_s = stamp_age_s - SKEW_S - _CUT_S if sight.trusts_stamps and sight.beat is None else 0.0
     if sight.beat is not None:
         stamp_age_s = min(stamp_age_s, max(0.0, sight.beat_age_s)) if sight.beat_age_s is not None else 0.0
-    elif beats_by_ref(claim) and claim.get("started_at"):
-        # Its heartbeats should be there but can't be seen: only commits count.
-        why, limit_s = "overdue", settings.stall_factor * expected_s
+    elif beats_by_ref(claim) and why == "silent":
+        why = "overdue"  # its heartbeats should be there but can't be seen: only commits count
+    limit_s = limit_for(why, claim, expected_s, settings)
+    assert limit_s is not None, f"no claim like this is {why}"
     return Silence(why, max(sight.same_s, sure_s), stamp_age_s, limit_s, since)
 
 

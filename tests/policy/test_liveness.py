@@ -58,6 +58,7 @@ def why(bead: Bead, sight: Sight | None = None) -> str | None:
         # blind: the beat should be there and is not, so that only commits count
         (claimed(600, **BEATS), Sight(None, None, 500.0), None),
         (claimed(HOUR * 3, **BEATS), Sight(None, None, 2 * HOUR + 1), "overdue"),
+        (claimed(HOUR * 9, heartbeat_by="ref"), Sight("b", 9 * HOUR, 9 * HOUR), "overdue"),  # it says not how often it beats
         # signs on the branch, every 15 minutes
         (claimed(HOUR * 9, heartbeat_interval_s=900, heartbeat_by="branch", heartbeat_at=at(60)), Sight(same_s=60), None),
         (claimed(HOUR * 9, heartbeat_interval_s=900, heartbeat_by="branch", heartbeat_at=at(60)), Sight(same_s=2701), "silent"),

@@ -45,23 +45,11 @@ def _missing(before: Version, claim: Mapping[str, Any], stall: Mapping[str, Any]
         return f"its last sign was at {since or 'no known time'}, and the commit names {stall.get('since')}"
     if stall.get("why") == "lost":
         return "" if fleet.is_member(str(claim.get("agent"))) else "only a member of a pool can be seen to be lost"
-    limit_s = _limit_s(before, claim, str(stall.get("why")), fleet.settings)
-    if limit_s is None:
+    expected_s = fleet.settings.expected_s(before.type, before.expected or None)
+    limit_s = liveness.limit_for(str(stall.get("why")), claim, expected_s, fleet.settings)
+    if limit_s is None or (stall.get("why") == "validating" and before.status != "validating"):
         return f"it can't have been {stall.get('why')}"
     silent_s = (instant_of(commit.committed_at) - instant_of(since)).total_seconds() if since else 0.0
     if silent_s < limit_s - min(SKEW_S, limit_s / 2):
         return f"by the dates it was silent for {duration_text(silent_s)}, where {duration_text(limit_s)} are allowed"
     return ""
-
-
-def _limit_s(before: Version, claim: Mapping[str, Any], why: str, settings: Settings) -> float | None:
-    """Return how long a claim may be silent by the named rule; None if that rule is not for such a claim."""
-    expected_s = settings.expected_s(before.type, before.expected or None)
-    promised = bool(claim.get("heartbeat_by")) and bool(claim.get("heartbeat_interval_s"))
-    if why == "never_started":
-        return None if claim.get("started_at") else settings.claim_ttl
-    if why == "silent" and not promised:
-        return None
-    if why == "silent" or (why == "validating" and before.status == "validating"):
-        return liveness.stall_time_s(claim, expected_s, settings)
-    return settings.stall_factor * expected_s if why == "overdue" else None
