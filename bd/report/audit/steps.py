@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from bd.core.pools import pool_of
 from bd.core.schema import AGENTS_DIR, CONFIG_PATH, FILE_LIMIT
 from bd.core.settings import of_hub
 from bd.report import commits
@@ -85,11 +86,9 @@ class Reading:
         _, out, _ = self.repo.run("ls-tree", "-z", "--name-only", commit, "--", AGENTS_DIR, check=False)
         paths = [path for path in out.decode("utf-8", "replace").split("\0") if path.endswith(".yaml")]
         files = {path: self._record(f"{commit}:{path}", path) for path in paths}
-        pools = [(path[len(AGENTS_DIR) : -len(".yaml")], file["pool"]) for path, file in files.items() if file.get("pool")]
-        own = {str(one) for _, pool in pools if isinstance(pool, dict) for one in pool.get("names") or ()}
-        return name in own or any(
-            name == pool or (name.startswith(f"{pool}-") and name[len(pool) + 1 :].isdigit()) for pool, _ in pools
-        )
+        pools = [pool_of(path[len(AGENTS_DIR) : -len(".yaml")], file) for path, file in files.items() if file.get("pool")]
+        base, _, number = name.rpartition("-")
+        return any(name in (pool.name, *pool.names) or (base == pool.name and number.isdigit()) for pool in pools)
 
     def _record(self, name: str, path: str) -> Mapping[str, Any]:
         """Return the fields of a file of the hub; none if it does not exist or can't be read."""
