@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 from bd.core.model import Bead
 from bd.core.schema import FILE_LIMIT
 from bd.report import commits
-from bd.report.audit.audit import is_shallow
 from bd.report.bead_events import CLAIMING, SILENT, Transition, of_bead, of_hub
 from bd.store.yaml import codec
 
@@ -25,7 +24,7 @@ def read(repo: GitRepo, tip: str, *ranges: str, on_progress: Progress | None = N
 
     The first commit of a shallow clone is skipped: what it changed is unknown here.
     """
-    contents, is_cut = _Contents(repo), is_shallow(repo)
+    contents, is_cut = _Contents(repo), repo.is_shallow
     for chunk in _chunks(commits.read(repo, tip, *ranges, on_progress=on_progress)):
         contents.learn([file for commit in chunk for file in commit.files if file.bead])
         for commit in chunk:

@@ -250,7 +250,7 @@ def examine(repo: GitRepo, tip: str, since: str | None = None, on_progress: Prog
             if since and not judging.tenures.knows(parent):
                 judging.tenures.find(parent, reading.versions.claimed_at(parent))
         judging.take(step)
-    is_cut = not since and is_shallow(repo)
+    is_cut = not since and repo.is_shallow
     return judging.verdict(tip, since or begun, is_whole=not since and not is_cut, is_cut=is_cut)
 
 
@@ -267,12 +267,6 @@ def start_of(hub: Clone, text: str, tip: str) -> str | None:
     if not hub.repo.is_ancestor(named, tip):
         raise BadInput(f"{text} is not a commit of the hub's history", hint=f"`git log {hub.branch_name}` lists them")
     return named
-
-
-def is_shallow(repo: GitRepo) -> bool:
-    """Return whether a clone's history is cut off."""
-    _, out, _ = repo.run("rev-parse", "--is-shallow-repository")
-    return out.strip() == b"true"
 
 
 def lineage(repo: GitRepo, tip: str, branch: str, remote: str | None) -> list[Violation]:
