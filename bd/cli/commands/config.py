@@ -6,6 +6,7 @@ import os
 import re
 from typing import TYPE_CHECKING
 
+from bd.cli.columns import GAP, cells, cut
 from bd.cli.spec import Argument, Command, Flag, Group
 from bd.core.errors import BadInput
 from bd.core.ids import check_agent, check_prefix
@@ -36,8 +37,8 @@ _ALIASES = {
     "actor": "agent",
     "export.auto": "export_auto",
 }
-# A value is cut here on a terminal; `config get` prints all of it.
-_LEAST_VALUE, _WIDEST_VALUE = 12, 28
+# If a row is wider than the terminal, its value is cut here; `config get` prints all of it.
+_WIDEST_VALUE = 28
 # Fewer columns than this are no room for words.
 _LEAST_WORDS = 24
 _SOURCES = {
@@ -97,12 +98,12 @@ def _value(app: App, key: str) -> Any:
 
 
 def _layers(app: App) -> dict[str, Mapping[str, Any]]:
-    """The files that settings stand in, the strongest first."""
+    """Return the layers with settings, the strongest first."""
     return {"clone": app.hub.place.clone_layer, "user": app.hub.place.user_layer, "hub": app.snapshot().config()}
 
 
 def _below_keys(app: App) -> dict[str, tuple[Any, str, str]]:
-    """The settings below a key, by their dotted names: value, source, and what each is for; of open names those that are set."""
+    """Return value, source and purpose of the settings with dotted names. Those whose names are free are there only if set."""
     types = app.settings().types
     found = {one.key: (one.default_value, "default", one.help) for one in SETTINGS if not one.is_open}
     for source, layer in reversed(_layers(app).items()):
@@ -141,24 +142,19 @@ def show(app: App) -> None:
 
 
 def _show_table(app: App, rows: list[list[str]]) -> None:
-    """The rows; on a narrow terminal without the words, so that the values have room."""
+    """Print the rows; on a narrow terminal without the column `what for`, so that the values have room."""
     columns = ["setting", "value", "from", "what for"]
     width = app.out.width()
-
-    def wide(place: int) -> int:
-        return max(len(cell) for cell in (columns[place], *(row[place] for row in rows))) + 2
-
-    if sum(map(wide, range(4))) > width:
-        room = max(_LEAST_VALUE, min(_WIDEST_VALUE, width - wide(0) - wide(2)))
-        rows = [[row[0], _cut(row[1], room), *row[2:]] for row in rows]
-        if width - sum(map(wide, range(3))) < _LEAST_WORDS:
+    if sum(_widths(columns, rows)) > width:
+        rows = [[row[0], cut(row[1], _WIDEST_VALUE), *row[2:]] for row in rows]
+        if width - sum(_widths(columns, rows)[:3]) < _LEAST_WORDS:
             columns, rows = columns[:3], [row[:3] for row in rows]
     app.out.table(columns, rows)
 
 
-def _cut(text: str, room: int) -> str:
-    line = text.partition("\n")[0]
-    return line if text == line and len(line) <= room else f"{line[: room - 1]}…"
+def _widths(columns: list[str], rows: list[list[str]]) -> list[int]:
+    """Return the width of each column with the gap behind it."""
+    return [max(map(cells, column)) + GAP for column in zip(columns, *rows, strict=True)]
 
 
 GET = Command(
@@ -215,7 +211,7 @@ def set_value(app: App, key: str, value: str, layer: str) -> None:
 
 
 def _stored(name: str, value: str, layer: str) -> Any:
-    """The value of a setting that is one key, as its file keeps it; None unsets it. Raises BadInput."""
+    """Return the value to store for a setting with a plain name; None unsets it. Raises BadInput."""
     if name in PLACE_KEYS and layer != "clone":
         raise BadInput(f"{name} is set per clone", hint=f"bd config set {name} {value} --clone")
     if name in HUB_KEYS and layer != "hub":
@@ -230,7 +226,7 @@ def _stored(name: str, value: str, layer: str) -> Any:
 
 
 def _below(app: App, name: str, value: str, layer: str) -> tuple[tuple[str, ...], Any]:
-    """The path and the value of a setting below a key. Whatever stands in a file may be taken out of it. Raises BadInput."""
+    """Return path and value of a setting with a dotted name. Unsetting works for every key that is in the file. Raises BadInput."""
     path = tuple(name.split("."))
     there = _layers(app)[layer]
     if not value and (name in there or is_set(there, path)):
@@ -247,7 +243,7 @@ def _below(app: App, name: str, value: str, layer: str) -> tuple[tuple[str, ...]
 
 
 def _write(app: App, path: tuple[str, ...], stored: Any, layer: str) -> bool:
-    """Put a value into its file; whether the hub has it."""
+    """Put a value into its file. Return whether the hub has it."""
     published = True
     if layer == "hub" and len(path) > 1:
         published = app.publish(SetSetting(**app.asked(path=list(path), value=stored))).published
