@@ -38,7 +38,7 @@ def beads_of(typed: Iterable[str], snapshot: Snapshot) -> tuple[list[Bead], list
 
 
 def id_to_filter_by(app: App, snapshot: Snapshot, typed: str) -> str:
-    """The id that a filter means. One that no bead has stays as it is: nothing matches it, and a note says so."""
+    """Return the whole id of the bead to filter by. If there is no such bead, print a note and return the id as typed."""
     try:
         return ids.resolve(typed, snapshot.starting, snapshot.exists)
     except NoSuchBead:

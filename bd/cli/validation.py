@@ -62,7 +62,7 @@ def _seal(app: App, bead: Bead, output: Any) -> str:
 
 def _let_wait(app: App, bead: Bead, question: str) -> NoReturn:
     """Refuse to close a bead whose URL may not be asked here; one that is held waits for a person, by this question."""
-    hint = "`bd config set url_allow HOST --clone` lets it be asked here; --force --reason TEXT closes the bead unchecked"
+    hint = "`bd config set url_allow HOST --clone` allows the request from here; --force --reason TEXT closes the bead unchecked"
     words = f"{bead.id} can't be validated: its URL leads to an address that is not public"
     if question:
         app.publish(WaitHuman(**app.asked_to_end([bead.id], ids=[bead.id], reason=question)))

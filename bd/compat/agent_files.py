@@ -64,7 +64,7 @@ def _of_toml(data: bytes, source: str) -> list[Agent] | None:
     try:
         root = tomllib.loads(codec.text_of(data))
     except (tomllib.TOMLDecodeError, codec.Unreadable) as error:
-        raise BadInput(f"{source} is no TOML: {error}") from None
+        raise BadInput(f"{source} is not valid TOML: {error}") from None
     given = root.get("agent")
     if not isinstance(given, list) or not all(isinstance(one, dict) for one in given):
         return None
@@ -76,7 +76,7 @@ def _of_toml(data: bytes, source: str) -> list[Agent] | None:
 def _agent(given: dict[str, Any], source: str) -> Agent:
     named = given.get("id", given.get("name"))
     if not named:
-        raise BadInput(f"{source}: an agent has a name", hint="name: codemonkey")
+        raise BadInput(f"{source}: the agent has no name", hint="name: codemonkey")
     name = check_agent(str(named).lower().replace("_", "-"))
     fields: dict[str, Any] = {"name": name}
     left: list[str] = []
@@ -94,7 +94,7 @@ def _agent(given: dict[str, Any], source: str) -> Agent:
 
 def _pool(given: Any, name: str, left: list[str]) -> dict[str, Any]:
     if not isinstance(given, dict):
-        raise BadInput(f"{name}: pool is no map of settings")
+        raise BadInput(f"{name}: pool is not a mapping")
     pool = {key: value for key, value in given.items() if key in INNER_FIELDS["pool"]}
     left += [f"{name}: pool.{key}{_why(key, INNER_FIELDS['pool'])}" for key in given if key not in pool]
     return pool

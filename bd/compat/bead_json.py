@@ -37,7 +37,6 @@ _AS_THEY_ARE = frozenset(
     uid
     """.split()
 )
-SCHEMA_VERSION = 1
 # The name of the cached list entries in the store, and how many entries are written at once.
 ISSUE = "issue"
 PIECE = 500

@@ -1,4 +1,4 @@
-"""What a clone can't see of its hub, for whoever reads history or sums in it: a partial answer has to say that it is one."""
+"""Gaps: the parts of its hub that a clone can't see. Every answer about the past, and every sum, names them."""
 
 from __future__ import annotations
 
@@ -27,26 +27,26 @@ class Gap(NamedTuple):
 
 
 def gaps(hub: Clone, *, reads_history: bool = True) -> Iterator[Gap]:
-    """What this clone lacks of the hub as it now is; without `reads_history`, of its beads alone."""
+    """Yield the gaps of this clone; without `reads_history`, only those of its beads."""
     if reads_history and hub.repo.is_shallow:
         yield Gap("shallow", f"this clone is shallow: {_beginning(hub.repo)}; `git fetch --unshallow` brings the rest")
     if not hub.remote_name:
         return
     ago_s = hub.fetched_s()
     if ago_s is None:
-        yield Gap("stale", "nobody knows when this clone last fetched; `--fetch` brings in what is new")
+        yield Gap("stale", "the time of this clone's last fetch is unknown; `--fetch` brings in what is new")
     elif ago_s > _OLD_S:
         yield Gap("stale", f"this clone last fetched {age_text(ago_s)} ago; `--fetch` brings in what is new")
     published, view = hub.published(), hub.view()
     if published and published != view:
         number = len(hub.repo.commits_between(published, view))
-        what = "1 write of this clone is" if number == 1 else f"{number} writes of this clone are"
-        yield Gap("unpublished", f"{what} not published, so that the hub has nothing of it; `bd sync` publishes")
+        what, them = ("1 write of this clone is", "it") if number == 1 else (f"{number} writes of this clone are", "them")
+        yield Gap("unpublished", f"{what} not published; `bd sync` publishes {them}")
 
 
 def _beginning(repo: GitRepo) -> str:
-    """Where the history of a shallow clone begins, in words."""
+    """Describe where the history of a shallow clone begins."""
     first = repo.shallow_commits()
     if len(first) == 1:
-        return f"what was before {first[0][:7]}, and who made what was there by then, is not known"
-    return f"its history begins at {len(first)} commits, and what was before them is not known"
+        return f"nothing before {first[0][:7]} is known here, nor who made what existed then"
+    return f"its history begins at {len(first)} commits; nothing before them is known here"

@@ -1,6 +1,6 @@
-"""When the newest commits of a hub were made, and by whom, as they say it themselves.
+"""Stamps of a hub's newest commits: the time and the author that each commit names.
 
-Dates are those of the committer: a write that was kept in its clone for hours is dated by when it was put on what it follows.
+The time is the committer's: for a write that its clone kept for hours, the time at which it was put on top of its parent.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 
     from bd.store.git.repository import GitRepo
 
-# So many commits tell enough of a fleet's clocks.
+# This many commits are enough to judge a fleet's clocks.
 _NEWEST = 200
 
 
 def commit_stamps(repo: GitRepo, tip: str) -> Iterator[Stamp]:
-    """The stamps of the newest commits that lead to a tip, as far as this clone has them."""
+    """Yield the stamps of the newest commits that lead to a tip, as far as this clone has them."""
     read: dict[str, tuple[dict[str, list[str]], str]] = {}
     waiting = deque([tip])
     while waiting and len(read) < _NEWEST:

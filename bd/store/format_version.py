@@ -57,5 +57,5 @@ def check(repo: Repository, snapshot: CachedSnapshot, branch_name: str, *, bring
     if snapshot.record(CONFIG_PATH) is None:
         raise NoHub(f"the branch {branch_name} holds no hub", hint="`bd init` makes one")
     if version is None:  # don't assume defaults: ids would get another prefix
-        hint = f"`git log -p {CONFIG_PATH}` has what stood there; write it again, commit it and `git push`"
+        hint = f"`git log -p {CONFIG_PATH}` shows the previous content; write it again, commit it and `git push`"
         raise Damaged(f"{CONFIG_PATH} names no format", hint=hint)

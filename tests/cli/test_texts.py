@@ -42,7 +42,7 @@ def test_a_text_is_kept_as_it_is_in_every_locale(locale: dict[str, str], way: Se
 
 
 @pytest.mark.one_in(4)
-@pytest.mark.parametrize("locale", LOCALES, ids=lambda part: " ".join(part))
+@pytest.mark.parametrize("locale", LOCALES, ids=" ".join)
 def test_a_file_to_import_is_found_in_every_locale(locale: dict[str, str], local_hub: Clone) -> None:
     (local_hub.path / "é.jsonl").write_text('{"id": "hub-a", "title": "One"}\n', encoding="utf-8")
     local_hub.bd("import", "é.jsonl", env=locale)

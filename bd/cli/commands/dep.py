@@ -186,7 +186,7 @@ def _mermaid(nodes: list[_Node]) -> list[str]:
 
 
 def _nodes(ranking: Ranking, root: str, direction: str, limit: int) -> list[_Node]:
-    """The tree, depth first. What stands below a bead is drawn once, however many wait for it, so that it has a line for each edge."""
+    """Return the tree, depth first. A bead that several others wait for has a line for each, but its own tree only once."""
     snapshot = ranking.snapshot
     places: list[tuple[str, int, str | None, str]] = []
     beads: dict[str, Bead | None] = {}
