@@ -453,6 +453,9 @@ def test_a_hub_that_refuses_whatever_it_is_asked(status: int, clone: Clones, hub
     alice.here("list", "--fetch", code=5)
     kept = alice.here("sync", "--kept", "--json").json
     assert [item["error"].partition(" by ")[0].partition(":")[0] for item in kept] == ["create", "comment", "update"]
+    assert alice.here("sync", "--kept").out.count("(waits; `bd sync` publishes it)") == 3
+    refused = alice.here("sync", "--dismiss", kept[0]["uid"], "--json", code=5).json
+    assert "waits to be published" in refused["error"]
     git(alice.path, "remote", "set-url", "origin", url)
     assert alice.here("sync", "--json").json["replayed"] == 3
     assert alice.here("sync", "--kept", "--json").json == []

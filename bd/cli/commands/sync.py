@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from bd.cli.spec import Command, Flag, Option
 from bd.core import times
-from bd.core.errors import NotFound
+from bd.core.errors import NotFound, Refused
 from bd.store.rewritten import accept_rewrite
 
 if TYPE_CHECKING:
@@ -81,15 +81,21 @@ def synchronise(app: App, *, force: bool = False, reason: str | None = None) -> 
 
 
 def _kept(app: App, dismissed: tuple[str, ...]) -> None:
+    waiting = {one.uid for one in app.hub.queued()}
     for uid in dismissed:
-        if not app.hub.dismiss(uid):
-            raise NotFound(f"nothing is kept under {uid}", hint="`bd sync --kept` lists what is")
+        if app.hub.dismiss(uid):
+            continue
+        if uid in waiting:
+            words = f"{uid} waits to be published, and later writes build on it: it can't be dismissed"
+            raise Refused(words, hint="`bd sync` publishes it once the hub takes writes of this clone again")
+        raise NotFound(f"nothing is kept under {uid}", hint="`bd sync --kept` lists what is")
     found = app.hub.kept()
     if app.out.is_json:
         app.out.json([item._asdict() for item in found])
         return
     for item in found:
-        app.out.line(f"{item.uid}  {item.error or 'no reason noted'}  (git show {item.commit[:10]})")
+        state = "waits; `bd sync` publishes it" if item.uid in waiting else f"git show {item.commit[:10]}"
+        app.out.line(f"{item.uid}  {item.error or 'no reason noted'}  ({state})")
     if not found:
         app.out.line("Nothing is kept.")
 
