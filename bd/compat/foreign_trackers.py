@@ -155,7 +155,7 @@ def _task_master(tags: dict[str, list[Row]]) -> Found:
             own = f"{mark}-{task['id']}"
             labels = [] if tag == "master" else [tag]
             rows.append((f"task {task['id']}", _task_master_row(task, own, mark, labels)))
-            subtasks = [sub for sub in task.get("subtasks") or [] if isinstance(sub, dict)]
+            subtasks = [sub for sub in _items(task.get("subtasks")) if isinstance(sub, dict)]
             siblings = {str(sub.get("id")) for sub in subtasks}
             for sub in subtasks:
                 row = _task_master_row(sub, f"{own}.{sub.get('id')}", mark, labels, own, siblings)
@@ -165,7 +165,7 @@ def _task_master(tags: dict[str, list[Row]]) -> Found:
 
 def _task_master_row(task: Row, own: str, mark: str, labels: list[str], parent: str = "", siblings: Iterable[str] = ()) -> Row:
     """A task or a subtask, whose dependencies may name its siblings by their numbers alone."""
-    needed = [str(target) for target in task.get("dependencies") or []]
+    needed = _many(task.get("dependencies"))
     return {
         "id": own,
         "title": task.get("title"),
@@ -199,20 +199,21 @@ def _taskwarrior(tasks: list[Row]) -> Found:
 
 
 def _taskwarrior_row(task: Row, short: dict[str, str]) -> Row:
-    needed = task.get("depends") or []
-    needed = needed.split(",") if isinstance(needed, str) else needed
-    status = {"pending": "open", "waiting": "deferred", "completed": "closed", "deleted": "tombstone"}.get(task["status"])
+    needed = task.get("depends")
+    needed = needed.split(",") if isinstance(needed, str) else _many(needed)
+    status = {"pending": "open", "waiting": "deferred", "completed": "closed", "deleted": "tombstone"}.get(str(task["status"]))
     if status == "open" and task.get("start"):
         status = "in_progress"
     if status == "open" and task.get("wait"):
         status = "deferred"
+    notes = [note for note in _items(task.get("annotations")) if isinstance(note, dict)]
     project = [f"project:{task['project']}"] if task.get("project") else []
     return {
         "id": short[str(task["uuid"])],
         "title": task["description"],
         "status": status or task["status"],
         "priority": task.get("priority"),
-        "labels": [*(task.get("tags") or []), *project],
+        "labels": [*_many(task.get("tags")), *project],
         "created_at": task.get("entry"),
         "updated_at": task.get("modified"),
         "started_at": task.get("start"),
@@ -220,7 +221,7 @@ def _taskwarrior_row(task: Row, short: dict[str, str]) -> Row:
         "due_at": task.get("due"),
         "defer_until": task.get("wait"),
         "dependencies": [short.get(target, f"tw-{target[:8]}") for target in needed],
-        "comments": [{"at": note.get("entry"), "text": note.get("description")} for note in task.get("annotations") or []],
+        "comments": [{"at": note.get("entry"), "text": note.get("description")} for note in notes],
         "external_ref": f"taskwarrior:{task['uuid']}",
     }
 
@@ -386,5 +387,10 @@ def _beans_row(page: _Page) -> Row:
 
 
 def _many(value: Any) -> list[str]:
-    """A list as it is, one value as a list of it."""
-    return [str(item) for item in (value if isinstance(value, list) else [value] if value not in (None, "") else [])]
+    """The texts of a list; one value as a list of it."""
+    return [str(item) for item in _items(value)]
+
+
+def _items(value: Any) -> list[Any]:
+    """A list as it is; one value as a list of it."""
+    return value if isinstance(value, list) else [value] if value not in (None, "") else []

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from bd.compat.foreign_trackers import of_bytes
 from bd.compat.go_workspace import read
 from bd.core.errors import BadInput
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
     from tests.running import Clone
@@ -246,6 +248,32 @@ def test_a_page_of_no_tracker_is_left_out(tmp_path: Path) -> None:
 def test_a_row_of_no_tracker_makes_no_export_of_taskwarrior(tmp_path: Path) -> None:
     batch = read(str(_write(tmp_path / "export.json", json.dumps([*_CHORES, {"description": "No uuid"}]))))
     assert not batch.beads
+
+
+def _places(value: Any, way: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    """The ways to everything within a value."""
+    for key, inner in value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ():
+        yield (*way, key)
+        yield from _places(inner, (*way, key))
+
+
+@pytest.mark.parametrize("content", [{"tasks": _TASKS}, _CHORES], ids=["task-master", "Taskwarrior"])
+@pytest.mark.parametrize("odd", [5, True, None, "x", [], [5], [None], [[]], [{}], {}, {"a": 1}], ids=str)
+def test_a_value_of_another_shape_is_no_bug(content: Any, odd: Any) -> None:
+    for *way, last in _places(content):
+        changed = json.loads(json.dumps(content))
+        inner = changed
+        for key in way:
+            inner = inner[key]
+        inner[last] = odd
+        with contextlib.suppress(BadInput):
+            of_bytes(json.dumps(changed).encode(), "export.json")
+
+
+def test_a_task_may_name_one_dependency_without_a_list(tmp_path: Path) -> None:
+    tasks = [_TASKS[0], {"id": 21, "title": "Other"}, {"id": 3, "title": "Last", "dependencies": "21"}]
+    beads, _ = _beads(_write(tmp_path / "tasks.json", json.dumps({"tasks": tasks})))
+    assert beads["tm-3"]["depends_on"] == ["tm-21"]
 
 
 @pytest.mark.parametrize("folder", [".beads/dolt", ".beads/embeddeddolt"])
