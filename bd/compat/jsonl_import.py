@@ -289,7 +289,10 @@ def fields_of(row: dict[str, Any], strays: list[tuple[str, dict[str, Any]]] | No
     if comments:
         fields["comments"] = comments
     its_edges = _edges_of(row, fields, strays)
-    foreign = dict(row.get(FOREIGN_FIELDS) or {})
+    given = row.get(FOREIGN_FIELDS) or {}
+    if not isinstance(given, dict):
+        raise ValueError(f"{FOREIGN_FIELDS}: a map was expected")
+    foreign = dict(given)
     if not isinstance(fields.get("metadata", {}), dict):
         foreign["metadata"] = fields.pop("metadata")
     if foreign:

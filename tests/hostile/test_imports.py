@@ -55,6 +55,7 @@ LINES: dict[str, tuple[str | bytes, bool]] = {
     "a time": (issue(created_at="99999-01-01T00:00:00Z"), False),
     "a time of no day": (issue(created_at="2026-02-31T00:00:00Z"), False),
     "first year": (issue(created_at="0001-01-01T00:00:00+23:59"), True),
+    "foreign fields that are none": (issue(foreign_fields=[5]), False),
     "object for a text": (issue(description={"a": "b"}), False),
     "a claim": (issue(status="in_progress", claim={"agent": "../../owned", "token": "../../owned"}), True),  # without it
     "claims": (issue(claims=[{"agent": "../x", "token": "y"}]), False),
