@@ -173,6 +173,22 @@ def test_pools_in_toml_become_agent_files(clone: Callable[[str], Clone], tmp_pat
     assert [pools[name][key] for name in ("mayor", "worker") for key in ("min", "max")] == [1, 1, 0, 10]
 
 
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ('name = "a"\nmax_concurrent = "x"', "a: max_concurrent"),
+        ('name = "a"\nskills = 5', "a: skills: a mapping was expected"),
+        ('name = "a"\nbudget_usd = "much"', "a: budget_usd"),
+        ('name = "a"\nbudget_usd = nan', "a: nan is not a number"),
+        ('name = "a"\n[[agent]]\nname = "A"', "the agent a is there twice"),
+    ],
+)
+def test_no_agent_file_is_written_that_a_clone_could_not_read(local_hub: Clone, text: str, words: str) -> None:
+    (local_hub.path / "city.toml").write_text(f"[[agent]]\n{text}\n", encoding="utf-8")
+    assert f"city.toml: {words}" in local_hub.here("import", "city.toml", code=2).err
+    assert local_hub.here("agent", "list", "--json").json == []
+
+
 def test_a_registration_becomes_an_agent_file(clone: Callable[[str], Clone], tmp_path: Path) -> None:
     alice = clone("alice")
     (tmp_path / "agent.yaml").write_text(_REGISTRATION, encoding="utf-8")

@@ -14,7 +14,7 @@ from bd.core.ids import check_agent
 from bd.core.nearest import nearest
 from bd.core.schema import AGENT_FIELDS, INNER_FIELDS
 from bd.core.times import duration_s, duration_text
-from bd.store.yaml import codec
+from bd.store.yaml import codec, editor
 
 if TYPE_CHECKING:
     from typing import Any
@@ -69,6 +69,9 @@ def _of_toml(data: bytes, source: str) -> list[Agent] | None:
     if not isinstance(given, list) or not all(isinstance(one, dict) for one in given):
         return None
     found = [_agent(one, source) for one in given]
+    names = [one.name for one in found]
+    if twice := next((name for name in names if names.count(name) > 1), None):
+        raise BadInput(f"{source}: the agent {twice} is there twice")
     others = [f"[{key}] of {source}" for key in root if key != "agent"]
     return [found[0]._replace(left=[*others, *found[0].left]), *found[1:]] if found and others else found
 
@@ -89,7 +92,15 @@ def _agent(given: dict[str, Any], source: str) -> Agent:
             fields[known] = _pool(value, name, left) if known == "pool" else _value_of(known, value)
         else:
             left.append(f"{name}: {key}{_why(known, AGENT_FIELDS)}")
-    return Agent(name, fields, left)
+    return Agent(name, _typed(fields, f"{source}: {name}"), left)
+
+
+def _typed(fields: dict[str, Any], where: str) -> dict[str, Any]:
+    """The fields as a clone will read them from the agent file. Raises BadInput if none could."""
+    try:
+        return codec.parse(editor.document(fields, AGENT_FIELDS).encode(), AGENT_FIELDS).fields
+    except (codec.Unreadable, BadInput) as error:
+        raise BadInput(f"{where}: {error}") from None
 
 
 def _pool(given: Any, name: str, left: list[str]) -> dict[str, Any]:
