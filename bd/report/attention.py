@@ -49,14 +49,16 @@ def gather(
 ) -> Attention:
     """Collect everything that needs a person: in the hub, in an observation of the fleet, and among rejected and unpublished changes."""
     live = sorted(snapshot.live(), key=lambda bead: (bead.priority, bead.id))
+    rejected = list(refused)
+    reasons = {item.uid for item in rejected}  # writes that wait since the hub refuses this clone are told with its reason alone
     return Attention(
         _oldest_first(_dead_letter(bead, now) for bead in dead_letters(snapshot) if not bead.get("reviewed")),
         _oldest_first(_waiting(bead, now) for bead in live if waits_for_human(bead)),
         _oldest_first(_stalled(stall, snapshot, now) for stall in stalls),
-        [_set(uid=item.uid, commit=item.commit, error=item.error) for item in refused],
+        [_set(uid=item.uid, commit=item.commit, error=item.error) for item in rejected],
         _oldest_first(_offline(name, snapshot, now) for name in _silent(snapshot, now)),
         [damage._asdict() for damage in snapshot.damages],
-        _oldest_first(_unpublished(one, now) for one in unpublished),
+        _oldest_first(_unpublished(one, now) for one in unpublished if one.uid not in reasons),
         _oldest_first(_overloaded(name, snapshot, now) for name in _names(snapshot) if _is_worn_out(name, snapshot)),
         _oldest_first(_given_back(bead, now) for bead in live if is_given_back_too_often(bead)),
     )

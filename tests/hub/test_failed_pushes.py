@@ -456,6 +456,8 @@ def test_a_hub_that_refuses_whatever_it_is_asked(status: int, clone: Clones, hub
     assert alice.here("sync", "--kept").out.count("(waits; `bd sync` publishes it)") == 3
     refused = alice.here("sync", "--dismiss", kept[0]["uid"], "--json", code=5).json
     assert "waits to be published" in refused["error"]
+    told = alice.here("attention", "--json", "--no-fetch", env={"BD_TEST_CLOCK_OFFSET_S": "7300"}).json
+    assert (len(told["refused"]), told["unpublished"]) == (3, [])
     git(alice.path, "remote", "set-url", "origin", url)
     assert alice.here("sync", "--json").json["replayed"] == 3
     assert alice.here("sync", "--kept", "--json").json == []
