@@ -109,11 +109,25 @@ def test_hosts_are_those_that_the_standard_library_finds(text: str) -> None:
     found = urls.parsed(text)
     if found is None or "://" not in text or not found.is_well_formed or not text.isascii() or not text.isprintable():
         return
-    assert (found.scheme, found.host, found.port_number) == (
-        urlsplit(text).scheme,
-        urlsplit(text).hostname,
-        urlsplit(text).port,
-    )
+    split = urlsplit(text)
+    port = split.port or {"http": 80, "https": 443}.get(split.scheme)
+    assert (found.scheme, found.host, found.port_number) == (split.scheme, split.hostname, port)
+
+
+@pytest.mark.parametrize(
+    ("text", "port"),
+    [
+        ("https://[2001:db8::1]/", 443),
+        ("http://[::1]", 80),
+        ("http://[::1]:8080/", 8080),
+        ("https://h/", 443),
+        ("ssh://[::1]/", None),
+    ],
+)
+def test_every_web_address_has_a_port(text: str, port: int | None) -> None:
+    found = urls.parsed(text)
+    assert found is not None
+    assert found.port_number == port
 
 
 @pytest.mark.one_in(4)

@@ -11,6 +11,7 @@ import re
 from typing import NamedTuple
 
 _LAST_PORT = 65535
+_PORTS = {"http": 80, "https": 443}
 _IN_SCHEME = {ord(mark): None for mark in "+.-"}
 
 
@@ -26,8 +27,11 @@ class Url(NamedTuple):
 
     @property
     def port_number(self) -> int | None:
-        """The port; None for the default of the scheme."""
-        return int(self.port) if self.port else None
+        """The port, by default that of the scheme; None for a scheme other than http and https without a port.
+
+        http.client would take the end of an IPv6 address without a port for one.
+        """
+        return int(self.port) if self.port else _PORTS.get(self.scheme)
 
     @property
     def target(self) -> str:

@@ -12,7 +12,7 @@ from base64 import b64encode
 from http.client import HTTPConnection, HTTPSConnection
 from threading import Event, Timer
 from typing import TYPE_CHECKING
-from urllib.parse import quote, urljoin
+from urllib.parse import quote, unquote_to_bytes, urljoin
 from urllib.request import getproxies, proxy_bypass
 
 from bd.core import urls
@@ -41,7 +41,7 @@ def status_of(url: str, allowed: AllowList, limit_s: float, runtime: Runtime) ->
     end_s = runtime.monotonic() + limit_s
     for _ in range(_MOST_REDIRECTS + 1):
         if not urls.is_web(url):
-            raise ValueError("it is no http or https address")
+            raise ValueError("it is not an http or https address")
         status, location = _asked(url, allowed, end_s - runtime.monotonic())
         if status not in _REDIRECTS or not location:
             return status
@@ -90,7 +90,7 @@ def _connection(url: str, allowed: AllowList, left_s: float) -> tuple[HTTPConnec
     if by is None:
         make = _DirectTls if is_secret else _Direct
         return make(host, port, allowed, left_s), target, {}
-    credentials = b64encode(f"{by.user}:{by.password or ''}".encode()).decode() if by.user else ""
+    credentials = b64encode(unquote_to_bytes(f"{by.user}:{by.password or ''}")).decode() if by.user else ""
     headers = {"Proxy-Authorization": f"Basic {credentials}"} if credentials else {}
     if is_secret:
         tunnel = HTTPSConnection(by.host, by.port_number, timeout=left_s)
@@ -105,9 +105,10 @@ def _proxy(parts: urls.Url) -> urls.Url | None:
     named = getproxies().get(parts.scheme)
     if not named or proxy_bypass(f"{parts.host}:{parts.port}" if parts.port else parts.host):
         return None
-    found = urls.parsed(named) if urls.is_url(named) else urls.Url("http", "", None, *urls.host_and_port(named), "")
+    address = named if urls.is_url(named) else f"http://{named}"
+    found = urls.parsed(address)
     if found is None or found.scheme not in ("http", "https") or not found.is_well_formed:
-        raise ValueError(f"the {parts.scheme} proxy of this machine is no http or https address")
+        raise ValueError(f"the {parts.scheme} proxy of this machine is not an http or https address")
     return found
 
 

@@ -6,6 +6,7 @@ import json
 import socket
 import ssl
 import threading
+from base64 import b64decode
 from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -151,6 +152,29 @@ def test_a_proxy_decides_what_may_be_asked(web: Web, monkeypatch: pytest.MonkeyP
     monkeypatch.setenv("https_proxy", "socks5://127.0.0.1:1")
     with pytest.raises(ValueError, match="proxy"):
         status("https://example.org/", AllowList())
+
+
+@pytest.mark.parametrize(
+    ("proxy", "credentials"),
+    [
+        ("http://ada:p%40w%3A1@proxy:3128", "ada:p@w:1"),
+        ("ada:pw@proxy:3128", "ada:pw"),
+        ("http://%C3%A9@proxy:3128", "é:"),
+        ("proxy:3128", ""),
+    ],
+)
+def test_a_proxy_gets_the_credentials_of_its_address(proxy: str, credentials: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("http_proxy", proxy)
+    connection, _, headers = url_fetch._connection("http://example.org/", AllowList(), 1)
+    assert (connection.host, connection.port) == ("proxy", 3128)
+    sent = headers.get("Proxy-Authorization", "").removeprefix("Basic ")
+    assert b64decode(sent).decode() == credentials
+
+
+@pytest.mark.parametrize(("url", "port"), [("http://[2001:db8::1]/x", 80), ("https://[2001:db8::1]", 443)])
+def test_an_ipv6_address_needs_no_port(url: str, port: int) -> None:
+    connection, _, _ = url_fetch._connection(url, AllowList(), 1)
+    assert (connection.host, connection.port) == ("2001:db8::1", port)
 
 
 def _only(host: str, port: int) -> Callable[..., Any]:
