@@ -74,8 +74,8 @@ def _run(hook: trusted_commands.Command, message: dict[str, Any], hub_folder: st
     if ran.code == 0:
         return ""
     words = ran.err or ran.out
-    how = "failed" if ran.code is None else f"failed with exit code {ran.code}"
-    return f"{hook.where} {how}{f': {words}' if words else ''}"[:_SAID_LIMIT]
+    how = ran.err if ran.code is None else f"failed with exit code {ran.code}{f': {words}' if words else ''}"
+    return f"{hook.where} {how}"[:_SAID_LIMIT]
 
 
 def _by_apprise(hook: trusted_commands.Command, message: dict[str, Any]) -> str:

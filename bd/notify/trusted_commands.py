@@ -67,5 +67,5 @@ def run(
     """
     changed = changed_in([one for one in (folder or os.getcwd(), hub_folder) if one], files)
     if changed:
-        return processes.Ran(None, "", f"{changed} is not the file that was trusted; `bd trust` shows it")
+        return processes.Ran(None, "", f"was not run: {changed} is not the file that was trusted; `bd trust` shows it")
     return processes.run(text, environment, limit_s, stdin=stdin, folder=folder, started=started)

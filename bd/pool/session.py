@@ -80,14 +80,20 @@ PROVIDERS = {
 class Session:
     """The session of one member. `places` are the values of its placeholders (placeholders.py).
 
-    `home` is the folder of the hub's files, in which all commands but the member's own run; `files` are those pinned with
-    its commands. `doubt` says why the last check could not tell whether it is there.
+    `home` is the folder of the hub's files, in which all commands but the member's own run; `pinned` has the files that were
+    pinned with each command of the pool, by its key. `doubt` says why the last check could not tell whether it is there.
     """
 
     def __init__(
-        self, quarters: Quarters, pool: Pool, name: str, places: Mapping[str, str], home: str, files: Mapping[str, str]
+        self,
+        quarters: Quarters,
+        pool: Pool,
+        name: str,
+        places: Mapping[str, str],
+        home: str,
+        pinned: Mapping[str, Mapping[str, str]],
     ) -> None:
-        self._quarters, self._pool, self.name, self._home, self._files = quarters, pool, name, home, files
+        self._quarters, self._pool, self.name, self._home, self._pinned = quarters, pool, name, home, pinned
         self._runtime = quarters.runtime
         self._places = places
         self._variables = environment(places)
@@ -124,8 +130,8 @@ class Session:
             raise WrongState(f"it may be there: {self.doubt}" if self.doubt else "it is already running")
 
     def changed_file(self) -> str:
-        """Return a file in its clone that has changed since it was pinned; empty if there is none."""
-        return changed_in([self.clone], self._files)
+        """Return a file of its start in its clone that has changed since it was pinned; empty if there is none."""
+        return changed_in([self.clone], self._pinned.get("start", {}))
 
     def start(self) -> None:
         """Start it in its clone. Raises WrongState if its provider can't, or if a pinned file has changed."""
@@ -140,7 +146,7 @@ class Session:
         passed = {key: os.environ[key] for key in _PASSED if key in os.environ}
         words = " ".join(shlex.quote(f"{key}={value}") for key, value in {**passed, **self._inner}.items())
         command = f"exec env {' '.join(f'-u {key}' for key in _NOT_PASSED)} {words} sh -c {shlex.quote(_PRELUDE)}"
-        ran = self._run(provider.start, command=command)
+        ran = self._run("start", provider.start, command=command)
         if ran.code != 0:
             raise WrongState(f"its start {_words(ran)}")
 
@@ -200,7 +206,7 @@ class Session:
             if held is not None:
                 os.close(held)
             return held is None
-        ran = self._run(provider.alive)
+        ran = self._run("alive", provider.alive)
         is_known = ran.code is not None and ran.code not in provider.cant_tell
         self.doubt = "" if is_known else f"{self._pool.alive or self._pool.provider} {_words(ran)}"
         return ran.code == 0 or not is_known
@@ -231,21 +237,24 @@ class Session:
             pass
         nudge = self._pool.nudge or (self._provider or Commands("", "", "")).nudge
         if nudge:
-            self._run(nudge, words=DRAIN_WORDS)
+            self._run("nudge", nudge, words=DRAIN_WORDS)
 
-    def end(self) -> bool:
-        """End it: ask first, then use force. Return whether it is gone."""
+    def end(self) -> None:
+        """End it: ask first, then use force. Raises WrongState if it may still be there."""
+        refused = ""
         if self._pool.stop:
-            self._run(self._pool.stop)
+            ran = self._run("stop", self._pool.stop)
+            refused = f": its stop {_words(ran)}" if ran.code != 0 else ""
         elif not self._ask_supervisor():
             self._signal(signal.SIGTERM)
         if self._is_gone_soon():
-            return True
+            return
         if self._provider is not None and self._provider.stop:
-            self._run(self._provider.stop)
+            self._run("stop", self._provider.stop)
         self._ask_supervisor()  # which ends the rest when the command is killed
         self._signal(signal.SIGKILL)
-        return self._is_gone_soon()
+        if not self._is_gone_soon():
+            raise WrongState(f"it can't be ended{refused}")
 
     def _is_gone_soon(self) -> bool:
         deadline = self._runtime.monotonic() + KILL_GRACE_S
@@ -301,16 +310,21 @@ class Session:
     def _forget(self, *kinds: str) -> None:
         self._quarters.forget(*(os.path.join("members", f"{self.name}.{kind}") for kind in kinds))
 
-    def _run(self, text: str, **more: str) -> Ran:
-        """Run one of a provider's commands; `more` are the values of further placeholders."""
+    def _run(self, key: str, text: str, **more: str) -> Ran:
+        """Run one of its commands; `more` are the values of further placeholders.
+
+        Files were pinned with the pool's own commands. Those of a provider belong to this machine, and always run.
+        """
+        pinned = self._pinned.get(key, {}) if text == getattr(self._pool, key) else {}
         variables = {**self._environment, **environment(more)}
-        return trusted_commands.run(filled(text), variables, COMMAND_LIMIT_S, folder=self._home, files=self._files)
+        return trusted_commands.run(filled(text), variables, COMMAND_LIMIT_S, folder=self._home, files=pinned)
 
 
 def _words(ran: Ran) -> str:
     """Describe how a command failed."""
-    said = (ran.err or ran.out).splitlines()
-    code = "could not be run" if ran.code is None else f"ended with exit code {ran.code}"
+    if ran.code is None:
+        return ran.err
+    said, code = (ran.err or ran.out).splitlines(), f"ended with exit code {ran.code}"
     return f"{code}: {said[-1][:200]}" if said else code
 
 

@@ -16,7 +16,7 @@ from itertools import compress
 from typing import TYPE_CHECKING, NamedTuple
 
 from bd.core import times, urls
-from bd.core.errors import BdError, WrongState
+from bd.core.errors import BdError
 from bd.core.ids import hub_name
 from bd.core.json_shapes import fits, json_value
 from bd.operations.base import asked
@@ -46,6 +46,8 @@ if TYPE_CHECKING:
 # A member that fails sooner than this did no work: it is restarted less often.
 SHORT_LIFE_S = 10.0
 _AT_ONCE = 8
+# A pool's commands for its sessions.
+_COMMANDS = ("start", "alive", "stop", "nudge")
 
 
 class Round(NamedTuple):
@@ -143,7 +145,16 @@ class Crew:
             stop=how.get("stop", ""),
             nudge=how.get("nudge", ""),
         )
-        return Session(self._round.quarters, pool, name, places, hub.checkout, _pinned_files(how))
+        return Session(self._round.quarters, pool, name, places, hub.checkout, self._pinned(pool, how))
+
+    def _pinned(self, pool: Pool, how: Mapping[str, str]) -> dict[str, Mapping[str, str]]:
+        """Return the files pinned with each command of a session: the current ones if the command is trusted here now."""
+        found = _kept_files(how)
+        for key in _COMMANDS:
+            one = self._trusted(key)
+            if one is not None and one.text == getattr(pool, key):
+                found[key] = one.files
+        return found
 
     # --- carrying out a plan ---
 
@@ -171,7 +182,7 @@ class Crew:
     def _why_no_start(self) -> str:
         if not self.pool.start:
             return "it has no start command"
-        asked = (key for key in ("start", "alive", "stop", "nudge") if getattr(self.pool, key))
+        asked = (key for key in _COMMANDS if getattr(self.pool, key))
         strange = [key for key in asked if self._trusted(key) is None]
         return f"its {strange[0]} is not trusted here; `bd trust`" if strange else ""
 
@@ -181,8 +192,7 @@ class Crew:
 
     def _start(self, name: str) -> None:
         how = {"hub": self._prefix, **{key: getattr(self.pool, key) for key in ("provider", "alive", "stop", "nudge")}}
-        commands = filter(None, map(self._trusted, ("start", "alive", "stop", "nudge")))
-        how["files"] = json.dumps({path: digest for one in commands for path, digest in one.files.items()})
+        how["files"] = json.dumps({key: one.files for key in _COMMANDS if (one := self._trusted(key)) is not None})
         session = self._session(name, how)
         session.refuse_second()
         self._make_clone(session.clone)
@@ -237,8 +247,7 @@ class Crew:
 
     def _end(self, name: str) -> None:
         self._keep_note(name, {**self._note_of(name), "killed": True})  # first: what it holds is being taken from it
-        if not self.running[name].end():
-            raise WrongState("it can't be ended")
+        self.running[name].end()
 
     def _bury(self, session: Session) -> None:
         """Clean up after an ended session: open its beads again, and free its place. Its note is removed last."""
@@ -278,13 +287,13 @@ class Crew:
         self.note.update({"fails": fails, "failed_s": self._runtime.now().timestamp() if is_failure else None})
 
 
-def _pinned_files(how: Mapping[str, str]) -> dict[str, str]:
-    """Return the files that were pinned with the commands of a session; notes of bd 0.9 have none."""
+def _kept_files(how: Mapping[str, str]) -> dict[str, Mapping[str, str]]:
+    """Return the files that were pinned with each command of a session when it started; notes of bd 0.9 have none."""
     try:
         found = json_value(how.get("files") or "{}")
     except ValueError:
         return {}
-    return found if fits(found, {...: str}) else {}
+    return found if fits(found, {...: {...: str}}) else {}
 
 
 def _is_its(claim: Mapping[str, Any], name: str) -> bool:

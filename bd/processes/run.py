@@ -1,4 +1,4 @@
-"""A command run to its end: fed, read and ended within a limit."""
+"""Commands that run to their end: with input, output and a time limit."""
 
 from __future__ import annotations
 
@@ -19,7 +19,10 @@ _GRACE_S = 5.0
 
 
 class Ran(NamedTuple):
-    """How a command ended, and the last it said; `code` is None where it took too long or could not be started."""
+    """How a command ended, and the end of its output.
+
+    `code` is None if it took too long or was not run. `err` then completes a sentence about the command: "took longer than 5s".
+    """
 
     code: int | None
     out: str
@@ -36,9 +39,10 @@ def run(
     started: Callable[[ProcessTree], None] = lambda _: None,
     kept: int = _KEPT,
 ) -> Ran:
-    """Run a command, a text by the shell, with everything it starts ended when its time is over. `started` may `end` it before.
+    """Run a command (a text by the shell). After `limit_s` seconds, end it with everything that it started.
 
-    What it says goes to files, and only the last `kept` bytes of that are read: it may say as much as it likes.
+    `started` gets its process, to `end` it earlier. The output goes to files, of which only the last `kept` bytes are read, so it
+    may be of any length.
     """
     with tempfile.TemporaryFile() as told, tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
         told.write(stdin.encode("utf-8", "replace"))
@@ -48,14 +52,14 @@ def run(
                 command, grace_s=_GRACE_S, cwd=folder, env={**os.environ, **environment}, stdin=told, stdout=out, stderr=err
             )
         except (OSError, ValueError) as error:
-            return Ran(None, "", str(error))
+            return Ran(None, "", f"could not be started: {error}")
         try:
             started(process)
             code = process.wait(limit_s)
         except subprocess.TimeoutExpired:
             return Ran(None, "", f"took longer than {limit_s:g}s")
         finally:
-            if process.returncode is None:  # also after Ctrl-C, of which a session of its own is not told
+            if process.returncode is None:  # also after Ctrl-C, which does not reach another session
                 end(process)
         return Ran(code, _words(out, kept), _words(err, kept))
 

@@ -159,7 +159,10 @@ class _Asking:
             try:
                 wrong = self._answer_of(url)
             except NotAllowed as refused:
-                words = f"{shown} is not an address that validation may ask here; may it? (`url_allow` in settings of a clone or user)"
+                words = (
+                    f"{shown} has an address that is not public. Should bd request it? "
+                    "(add it to `url_allow` in the settings of the clone or user)"
+                )
                 return Verdict(None, words, f"{shown}: {refused}, which is not public", is_for_person=True)
             if not wrong:
                 return Verdict(True)
@@ -189,7 +192,9 @@ def _by_tests(hub: Clone, rule: Any, bead: Bead, folder: str | None, started: St
     ran = _run(hub, "validators", rule, bead, folder, started)
     if isinstance(ran, Verdict):
         return ran
-    if ran.code in (None, 126, 127):
+    if ran.code is None:
+        return Verdict(None, f"the validator {ran.err}")
+    if ran.code in (126, 127):
         return Verdict(None, ran.err or ran.out or "the validator could not be run")
     words = "\n".join(masked((ran.out + "\n" + ran.err).strip()).splitlines()[-20:])
     return Verdict(ran.code == 0, "" if ran.code == 0 else words or f"exit code {ran.code}")
@@ -199,6 +204,8 @@ def _by_judge(hub: Clone, rule: Any, bead: Bead, folder: str | None, started: St
     ran = _run(hub, "judges", rule, bead, folder, started)
     if isinstance(ran, Verdict):
         return ran
+    if ran.code is None:
+        return Verdict(None, f"the judge {ran.err}")
     verdict = _verdict_of(ran.out)
     if verdict is None:
         said = masked(ran.err or ran.out or "nothing")

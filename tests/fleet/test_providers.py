@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.fleet.poolhost import DEAF, WAITS, Host, is_alive, text_of
+from tests.hostile.planting import plant
 from tests.race.seeds import seed
 from tests.truth import tip_bead
 from tests.waiting import until
@@ -104,6 +105,49 @@ def test_a_member_in_tmux_that_ends_at_once_is_started_ever_more_rarely(host: Ho
     assert host.round() == [("ended", "worker")]
     assert host.events[-1]["exit_code"] == 7
     assert "as soon as they are started" in host.status["waits"]
+
+
+@needs_tmux
+@pytest.mark.usefixtures("tmux")
+def test_a_start_that_changes_under_a_running_member_concerns_only_the_next_start(host: Host, hub: Path) -> None:
+    """bd goes on asking tmux, whose commands are this machine's own."""
+    plant(hub, {"agent.sh": f"{WAITS}\n"})
+    host.pool(max=1, size=1, provider="tmux", start="sh ./agent.sh", cooldown_down="0s")
+    assert host.round() == [("started", "worker")]
+    plant(hub, {"agent.sh": f"{WAITS} # changed\n"})
+    host.clone.here("sync")
+    assert host.round() == []
+    assert "last_error" not in host.status
+    host.clone.here("pool", "scale", "worker", "0")
+    assert host.round() == [("draining", "worker")]
+    until(lambda: not has_session("bd-hub-worker"))
+    assert host.round() == [("ended", "worker")]
+
+
+def test_commands_that_change_under_a_running_member_are_asked_again_once_they_are_trusted(
+    host: Host, hub: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("bd.pool.session.KILL_GRACE_S", 0.2)
+    lives = tmp_path / "lives"
+    plant(hub, {"alive.sh": f"test -e {lives}\n", "end.sh": f"rm {lives}\n"})
+    commands = {"start": f"touch {lives}", "alive": "sh ./alive.sh", "stop": "sh ./end.sh"}
+    host.pool(max=1, size=1, **commands, drain_timeout="0s", cooldown_down="0s")
+    assert host.round() == [("started", "worker")]
+    plant(hub, {"alive.sh": f"test -e {lives} # changed\n"})
+    host.clone.here("sync")
+    assert host.round() == [("trouble", "")]
+    assert "sh ./alive.sh was not run: " in host.status["last_error"]
+    host.clone.here("trust", "--yes")
+    assert host.round() == []
+    assert "last_error" not in host.status
+    plant(hub, {"end.sh": f"rm {lives} # changed\n"})
+    host.clone.here("pool", "scale", "worker", "0")
+    assert host.round() == [("draining", "worker")]
+    host.clone.here("pool", "run", "--once")
+    assert "worker: it can't be ended: its stop was not run: " in host.status["last_error"]
+    host.clone.here("trust", "--yes")
+    assert [one["event"] for one in host.clone.here("pool", "run", "--once", "--json").json] == ["killed", "ended"]
+    assert not lives.exists()
 
 
 @pytest.fixture

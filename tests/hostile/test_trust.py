@@ -272,7 +272,8 @@ def test_a_judge_that_changes_does_not_run_before_somebody_has_looked_at_it(
     alice.here("close", "hub-j0")
     evil = f"#!/bin/sh\ntouch {owned}\necho pass\n"
     (alice.path / "judge.sh").write_text(evil)  # on disk, before bd has seen the commit
-    assert "judge.sh is not the file that was trusted" in alice.here("close", "hub-j1", code=5).err
+    refused = alice.here("close", "hub-j1", code=5).err
+    assert f"the judge was not run: {alice.path}/judge.sh is not the file that was trusted" in refused
     git(alice.path, "checkout", "-q", "--", "judge.sh")
     plant(hub, {"judge.sh": evil})
     alice.here("comment", "hub-j1", "hi")

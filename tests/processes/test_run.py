@@ -46,5 +46,7 @@ def test_what_runs_as_somebody_presses_ctrl_c_ends_too() -> None:
 def test_what_can_t_be_started_says_why(tmp_path: Path) -> None:
     ran = run("true", {}, 60, folder=str(tmp_path / "nowhere"))
     assert ran.code is None
+    assert ran.err.startswith("could not be started: ")
     assert "nowhere" in ran.err
-    assert run("true\0", {}, 60).code is None
+    ran = run("true\0", {}, 60)
+    assert (ran.code, ran.err.startswith("could not be started: ")) == (None, True)
