@@ -1,7 +1,7 @@
-"""A command with everything that it starts, as whoever started it sees it: its end, and signals to it.
+"""A command with everything that it starts, as its starter sees it: its end, and signals to it.
 
-Between bd and the command stands a supervisor (supervisor.py), which ends the whole tree when it is asked to or when bd has died.
-Where there are no process groups, a tree is the command alone.
+bd starts a supervisor (supervisor.py), which starts the command. It ends the whole tree when bd asks for it, or has died.
+Without process groups, a tree is the command alone.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ if TYPE_CHECKING:
     from typing import IO, Any
 
 _SUPERVISOR = os.path.join(os.path.dirname(__file__), "supervisor.py")
-_SIGKILL = getattr(signal, "SIGKILL", signal.SIGTERM)  # where there is no SIGKILL, nothing withstands the other
+_SIGKILL = getattr(signal, "SIGKILL", signal.SIGTERM)  # without SIGKILL, nothing withstands the other
 
 
 class ProcessTree:
-    """A running command. Raises OSError or ValueError when it can't be started.
+    """A running command. Raises OSError or ValueError if it can't be started.
 
-    `command` is its words, or a text for the shell. Who is asked to end has `grace_s`; then what is left of the tree is killed.
-    It ends when this process does, within `orphan_grace_s` (`grace_s` where left out). Not so where it `outlives` this process:
-    then its supervisor waits for the whole tree.
+    `command` is a list of words, or a text for the shell. When asked to end, the tree has `grace_s`; then the rest is killed.
+    When this process ends, the tree has `orphan_grace_s` (default: `grace_s`). If it `outlives` this process, it goes on instead,
+    and its supervisor waits for the whole tree.
     """
 
     def __init__(
@@ -75,7 +75,7 @@ class ProcessTree:
             self.pid = self._started(reported.read(), words[0])
 
     def _started(self, said: bytes, program: str) -> int:
-        """The command's process id, by what its supervisor said. Raises OSError where the command was not started."""
+        """Return the command's process id from its supervisor's report. Raises OSError if the command was not started."""
         pid, *failed = said.split() or (b"0", b"")
         if not failed:
             return int(pid)
@@ -94,24 +94,24 @@ class ProcessTree:
 
     @property
     def returncode(self) -> int | None:
-        """The exit code as it is known so far, negative for a signal."""
+        """The exit code if it is known already, negative for a signal; otherwise None."""
         return self._process.returncode
 
     def poll(self) -> int | None:
-        """The exit code, negative for a signal; None while it runs."""
+        """Return the exit code, negative for a signal; None while it runs."""
         code = self._process.poll()
         if code is not None:
             self._close()
         return code
 
     def wait(self, timeout: float | None = None) -> int:
-        """Wait for its end; the exit code, negative for a signal. Raises subprocess.TimeoutExpired."""
+        """Wait for its end. Return the exit code, negative for a signal. Raises subprocess.TimeoutExpired."""
         code = self._process.wait(timeout)
         self._close()
         return code
 
     def terminate(self) -> None:
-        """Ask the tree to end, the command first. What is left of it after the grace is killed."""
+        """Ask the tree to end, the command first. What is left after the grace period is killed."""
         self._send(signal.SIGTERM)
 
     def kill(self) -> None:
@@ -126,7 +126,7 @@ class ProcessTree:
                 self._process.send_signal(number)
 
     def _close(self) -> None:
-        """It has ended. Where its supervisor was killed, the command's group may be left."""
+        """Close the control pipe of an ended command. If its supervisor was killed, end the rest of the command's group."""
         with self._lock:
             if self._control is None:
                 return

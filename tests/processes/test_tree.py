@@ -6,17 +6,15 @@ import os
 import signal
 import subprocess
 import sys
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
+from bd.processes import tree as tree_module
 from bd.processes.tree import ProcessTree
 from tests.fleet.poolhost import is_alive
 from tests.processes.commands import KINDS, all_gone, hard_to_end, pids_of
 from tests.waiting import until
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 pytestmark = [
     pytest.mark.one_in(5),
@@ -101,6 +99,34 @@ def test_what_a_command_leaves_running_when_it_ends_by_itself_goes_on(tmp_path: 
     left = int((tmp_path / "left").read_text())
     assert is_alive(left)
     os.kill(left, signal.SIGKILL)
+
+
+@pytest.fixture
+def no_subreaper(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A supervisor as on a system where it can't adopt the orphans of its tree."""
+    text = Path(tree_module._SUPERVISOR).read_text()
+    assert 'sys.platform == "linux"' in text
+    (tmp_path / "supervisor.py").write_text(text.replace('sys.platform == "linux"', "False"))
+    monkeypatch.setattr(tree_module, "_SUPERVISOR", str(tmp_path / "supervisor.py"))
+
+
+@pytest.mark.usefixtures("no_subreaper")
+def test_without_a_subreaper_the_commands_group_ends_with_it(tmp_path: Path) -> None:
+    tree = ProcessTree(hard_to_end("with a child", tmp_path / "said"), grace_s=0.2)
+    pids = pids_of("with a child", tmp_path / "said")
+    tree.terminate()
+    assert tree.wait() == -signal.SIGTERM
+    assert all_gone(pids)
+
+
+@pytest.mark.usefixtures("no_subreaper")
+def test_without_a_subreaper_the_commands_group_has_its_time_too(tmp_path: Path) -> None:
+    slow = f"trap 'sleep 0.3; echo bye >> {tmp_path}/bye; exit' TERM; echo > {tmp_path}/ready; sleep 86400 & wait"
+    tree = ProcessTree(f'sh -c "{slow}"; true', grace_s=60)
+    until((tmp_path / "ready").exists)
+    tree.terminate()
+    assert tree.wait() == -signal.SIGTERM
+    assert (tmp_path / "bye").exists()
 
 
 @pytest.mark.parametrize("kind", ["with a daemon", "deaf with daemons"])
