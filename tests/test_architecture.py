@@ -5,8 +5,10 @@ from __future__ import annotations
 import ast
 import functools
 import graphlib
+import re
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -343,6 +345,19 @@ def test_every_module_imports_alone() -> None:
     names = ["bd" if name == "bd.__init__" else name for name in names if not name.endswith("__main__")]
     result = subprocess.run([sys.executable, "-c", ALONE, *names], capture_output=True, text=True)
     assert result.stdout == ""
+    assert result.returncode == 0, result.stderr
+
+
+def test_without_the_extras_everything_imports_but_the_pages() -> None:
+    """Who did `pip install gitbeads` and no more has every command; those that need an extra say so."""
+    extras = tomllib.loads((PACKAGE.parent / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    libraries = {
+        re.split(r"[^\w-]", one)[0] for key in ("validate", "notify", "watch", "serve", "signing") for one in extras[key]
+    }
+    names = [f"bd.{module.removesuffix('.py').replace('/', '.')}" for module in MODULES if not module.startswith("web/")]
+    importing = [f"import {name}" for name in names if not name.endswith(("__init__", "__main__"))]
+    code = "\n".join(["import sys", *(f"sys.modules[{library!r}] = None" for library in sorted(libraries)), *importing])
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert result.returncode == 0, result.stderr
 
 

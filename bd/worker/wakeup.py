@@ -11,8 +11,6 @@ from importlib.util import find_spec
 from threading import Event, Thread
 from typing import TYPE_CHECKING
 
-import watchfiles
-
 from bd.core import urls
 from bd.store.git.porcelain import is_ref
 
@@ -55,6 +53,8 @@ class Alarm:
         self._rung.set()
 
     def _watch(self, folders: Sequence[str]) -> None:
+        import watchfiles  # noqa: PLC0415  an optional extra
+
         try:
             for _ in watchfiles.watch(
                 *folders, watch_filter=None, step=_STEP_MS, debounce=_MOST_MS, stop_event=self._ended, raise_interrupt=False

@@ -12,7 +12,7 @@ from bd.cli.app import App
 from bd.cli.output import escaped
 from bd.cli.spec import Command, Flag, Option, whole_number
 from bd.core.errors import BadInput
-from bd.web import gateways, server, webhook_secrets
+from bd.web import gateways, webhook_secrets
 from bd.web.gateway_thread import Forwarding
 from bd.web.site import Site
 from bd.web.token_file import people_of
@@ -56,6 +56,8 @@ def run(app: App, host: str, port: int, token_file: str | None, names: tuple[str
     """Show the hub as live web pages."""
     if not find_spec("starlette") or not find_spec("uvicorn"):
         raise BadInput("serving pages needs an extra", hint="pip install 'gitbeads[serve]'")
+    from bd.web import server  # noqa: PLC0415  imports the extra
+
     if private and not token_file:
         raise BadInput("--private requires people with tokens", hint="name them with --token-file FILE")
     people = people_of(token_file, lambda: app.identity.by.split(":", 1)[-1], app.out.note) if token_file else ()
