@@ -55,7 +55,8 @@ def give(
             raise Refused(f"{agent} does not hold {bead_id}", hint=f"`bd claim {bead_id} --agent {agent}` first", id=bead_id)
     by = "ref" if hub.sides.probe(hub.runtime.now()) else "branch"
     tokens = tokens_for([one.id for one in held])
-    given = tuple(one.id for one in held if _sign(hub, agent, one, tokens, by))
+    meant = held if bead is not None else _meant_by(tokens, held)
+    given = tuple(one.id for one in meant if _sign(hub, agent, one, tokens, by))
     if (bead is not None or must_hold) and not given:
         hint = "the claim was made in another session: BD_TOKEN proves it, or BD_SESSION names that session"
         raise StaleToken(f"{agent} holds {held[0].id}, and no token was given", hint=hint, id=held[0].id)
@@ -76,6 +77,11 @@ def _refuse_gone(known: list[Bead], held: list[Bead], tokens_for: Callable[[Iter
         mine = set(tokens_for([one.id]).values())
         if not (mine - now).isdisjoint(one.tokens):
             raise _gone(one.id)
+
+
+def _meant_by(tokens: Mapping[str, str], held: list[Bead]) -> list[Bead]:
+    """Return the beads that a caller without a bead means: a token for any bead (BD_TOKEN) stands for its own claim alone."""
+    return [one for one in held if tokens.get("*") in one.tokens] or held
 
 
 def _gone(bead_id: str) -> StaleToken:

@@ -183,6 +183,17 @@ def test_bd_token_of_one_bead_is_in_nobodys_way_at_another(board: Clone) -> None
     board.here("close", other, "--agent", "bob", env={"BD_TOKEN": token})
 
 
+@pytest.mark.parametrize("which", [0, 1])
+def test_bd_token_of_one_bead_beats_for_that_alone(board: Clone, which: int) -> None:
+    """As in each command of `bd work --jobs 2`."""
+    ids = ["hub-bug", board.here("q", "Another").out.strip()]
+    claims = [board.here("claim", one, "--agent", "bob", "--json").json[0]["claim"]["token"] for one in ids]
+    env = {"BD_TOKEN": claims[which]}
+    assert board.here("heartbeat", "--agent", "bob", "--json", env=env).json["beads"] == [ids[which]]
+    refused = board.here("heartbeat", ids[1 - which], "--agent", "bob", env=env, code=5)
+    assert "no longer current" in refused.err
+
+
 def test_what_was_closed_with_bd_token_is_closed_again_after_a_reopen(board: Clone) -> None:
     token = board.here("claim", "hub-bug", "--agent", "bob", "--json").json[0]["claim"]["token"]
     board.here("close", "hub-bug", "--agent", "bob", env={"BD_TOKEN": token})
