@@ -51,7 +51,8 @@ _NOT_RUN = (126, 127)
 class Commands(NamedTuple):
     """A provider's commands; `{...}` as in a pool's own commands, `{command}` is what to run.
 
-    The exit code of `alive` says whether the session is there, except for codes in `cant_tell`.
+    The exit code of `alive` says whether the session is there, except for codes in `cant_tell`. `dollar` stands for a dollar sign
+    of what to run.
     """
 
     start: str
@@ -59,6 +60,7 @@ class Commands(NamedTuple):
     stop: str
     nudge: str = ""
     cant_tell: Collection[int] = _NOT_RUN
+    dollar: str = "$"
 
 
 PROVIDERS = {
@@ -73,6 +75,7 @@ PROVIDERS = {
         "systemctl --user is-active --quiet {session}",
         "systemctl --user stop {session}",
         cant_tell=(1, *_NOT_RUN),  # no manager to ask
+        dollar="$$",  # else the manager puts values of its own environment for variables
     ),
 }
 
@@ -146,7 +149,7 @@ class Session:
         passed = {key: os.environ[key] for key in _PASSED if key in os.environ}
         words = " ".join(shlex.quote(f"{key}={value}") for key, value in {**passed, **self._inner}.items())
         command = f"exec env {' '.join(f'-u {key}' for key in _NOT_PASSED)} {words} sh -c {shlex.quote(_PRELUDE)}"
-        ran = self._run("start", provider.start, command=command)
+        ran = self._run("start", provider.start, command=command.replace("$", provider.dollar))
         if ran.code != 0:
             raise WrongState(f"its start {_words(ran)}")
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+import sys
 import tempfile
 from typing import TYPE_CHECKING
 
@@ -25,11 +26,16 @@ pytestmark = pytest.mark.one_in(9)
 needs_tmux = pytest.mark.skipif(shutil.which("tmux") is None, reason="tmux is not installed")
 
 # Runs what systemd would, in a session of its own, and knows whether it is there by a lock.
+# In each argument of a unit, systemd puts its own environment's values for `${NAME}`, and a dollar sign for two.
+AS_A_UNIT = r"""import os, re, sys
+words = [re.sub(r"\$(?:\$|\{(\w+)\})", lambda found: os.environ.get(found[1], "") if found[1] else "$", one) for one in sys.argv[1:]]
+os.execvp(words[0], words)
+"""
 SYSTEMD_RUN = """#!/bin/sh
 printf '%s\\n' "$*" >> {folder}/said
 while [ "$1" != --unit ]; do shift; done; unit=$2; shift 2
 [ "$1" = --working-directory ] && cd "$2" && shift 2
-flock {folder}/$unit.lock setsid env -i HOME="$HOME" "$@" > {folder}/$unit.log 2>&1 &
+flock {folder}/$unit.lock setsid env -i HOME="$HOME" {python} {folder}/as_a_unit.py "$@" > {folder}/$unit.log 2>&1 &
 until ! flock -n {folder}/$unit.lock true; do [ -s {folder}/$unit.log ] && exit 1; sleep 0.05; done
 """
 SYSTEMCTL = """#!/bin/sh
@@ -156,8 +162,9 @@ def systemd(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder = tmp_path / "stand-in"
     folder.mkdir()
     for name, text in (("systemd-run", SYSTEMD_RUN), ("systemctl", SYSTEMCTL)):
-        (folder / name).write_text(text.format(folder=folder))
+        (folder / name).write_text(text.format(folder=folder, python=sys.executable))
         (folder / name).chmod(0o755)
+    (folder / "as_a_unit.py").write_text(AS_A_UNIT)
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     monkeypatch.setenv("PATH", f"{folder}:{os.environ['PATH']}")
     return folder
@@ -165,14 +172,15 @@ def systemd(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_members_under_systemd(host: Host, systemd: Path, tmp_path: Path) -> None:
     """The manager's environment is not the controller's: what the member needs comes with its command."""
-    says = f'echo "$BD_AGENT $XDG_STATE_HOME $PWD" > {tmp_path}/who; {WAITS}'
+    says = f'echo "$BD_AGENT $XDG_STATE_HOME $PWD" {{name}} {{clone}} "${{HOME:+home}}" > {tmp_path}/who; {WAITS}'
     host.pool(max=2, size=1, provider="systemd", start=says, cooldown_down="0s")
     assert host.round() == [("started", "worker-1")]
     [run] = [line for line in (systemd / "said").read_text().splitlines() if line.startswith("--user --quiet --collect")]
     clone = host.quarters.path("clones", "worker-1")
     assert run.startswith(f"--user --quiet --collect --unit bd-hub-worker-1 --working-directory {clone} sh -c exec env ")
     until(lambda: text_of(f"{tmp_path}/who") != "")
-    assert text_of(f"{tmp_path}/who").split() == ["worker-1", os.environ["XDG_STATE_HOME"], clone]
+    assert text_of(f"{tmp_path}/who").split() == ["worker-1", os.environ["XDG_STATE_HOME"], clone, "worker-1", clone, "home"]
+    assert is_alive(host.leader("worker-1"))
     assert host.round() == []
     host.clone.here("pool", "scale", "worker", "0")
     assert host.round() == [("draining", "worker-1")]
