@@ -156,6 +156,8 @@ def changed_in(folders: Iterable[str], files: Mapping[str, str]) -> str:
 
 def _digest(path: str) -> str:
     try:
+        if not os.path.isfile(path):  # a device or a pipe might never end
+            return ""
         with open(path, "rb") as file:
             return hashlib.file_digest(file, "sha256").hexdigest()
     except OSError:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import shlex
 from typing import TYPE_CHECKING
 
 import pytest
 
+from bd.notify.command_files import changed_in
 from bd.notify.command_pins import asked_for, is_trusted, pinned
 from bd.store.hub_location import locate
 from tests.hostile.planting import GOOD, READS, harmless, plant
@@ -251,6 +253,16 @@ def test_a_start_is_pinned_with_what_decides_how_it_runs(
     shown = {entry["name"]: entry for entry in alice.here("trust", "--json").json}
     assert shown["agents/w.pool.start"]["why"] == why
     assert shown["agents/w.pool.check"]["why"] == []
+
+
+def test_only_a_file_is_the_file_that_was_pinned(tmp_path: Path) -> None:
+    """A device might be read for ever."""
+    nothing = {"check.sh": hashlib.sha256(b"").hexdigest()}
+    (tmp_path / "check.sh").symlink_to(os.devnull)
+    assert changed_in([str(tmp_path)], nothing) == f"{tmp_path}/check.sh"
+    (tmp_path / "check.sh").unlink()
+    (tmp_path / "check.sh").touch()
+    assert changed_in([str(tmp_path)], nothing) == ""
 
 
 def test_a_judge_that_changes_does_not_run_before_somebody_has_looked_at_it(
