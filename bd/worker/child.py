@@ -46,6 +46,7 @@ class Child:
         self._runtime = runtime
         self.started_s = runtime.monotonic()
         self.last_output_s = self.started_s
+        self.is_over = False  # it has ended, and its output is read
         self._on_line = on_line
         self._on_end = on_end
         with open(stdin_path or os.devnull, "rb") as stdin:
@@ -104,6 +105,7 @@ class Child:
         """Wait for the process itself: what it left running may hold its output open for longer."""
         self._process.wait()
         self._reader.join(_DRAIN_S)
+        self.is_over = True
         self._on_end()
 
     def end(self, grace_s: float) -> None:

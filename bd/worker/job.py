@@ -119,8 +119,13 @@ class Job:
         return self._start.folder
 
     @property
+    def is_running(self) -> bool:
+        return self.child.code is None
+
+    @property
     def is_over(self) -> bool:
-        return self.child.code is not None
+        """Whether it has ended, and all that it said is known."""
+        return self.child.is_over
 
     @property
     def is_on_trial(self) -> bool:
@@ -184,7 +189,7 @@ class Job:
 
     def end(self, ending: Outcome) -> None:
         """Ask the child to end, for this reason."""
-        if self._ending_since_s is None and not self.is_over:
+        if self._ending_since_s is None and self.is_running:
             self.ending = ending
             self._ending_since_s = self._runtime.monotonic()
             self.child.terminate()

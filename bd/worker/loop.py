@@ -405,6 +405,6 @@ class Worker:
         for job in self._jobs:
             if self._standing.stops > 1:
                 job.kill()
-            if job.ending is None and not job.is_over:
+            if job.ending is None and job.is_running:
                 self._tell(f"{job.bead.id}: stopping; it has {times.duration_text(self.plan.command.grace_s)} to finish")
             job.stop()

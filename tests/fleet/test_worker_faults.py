@@ -123,6 +123,24 @@ def test_a_command_that_ends_without_a_line_end_is_heard() -> None:
     assert lines_of("printf", "one\n\ntwo") == ["one", "", "two"]
 
 
+def test_a_command_is_not_over_before_it_is_heard(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The last it said is the reason of its failure."""
+    monkeypatch.setattr("bd.worker.child._DRAIN_S", 60.0)
+    goes_on, ended = threading.Event(), threading.Event()
+    heard: list[str] = []
+
+    def slow(line: str) -> None:
+        goes_on.wait(60)
+        heard.append(line)
+
+    child = Child(("printf", "one\ntwo\n"), ".", os.environ, None, slow, ended.set, RUNTIME, grace_s=1.0)
+    until(lambda: child.code is not None)
+    assert not child.is_over
+    goes_on.set()
+    assert ended.wait(60)
+    assert (child.is_over, heard) == (True, ["one", "two"])
+
+
 def test_a_bead_whose_model_no_variable_can_hold_is_given_back_and_ends_nobody(clone: Clones, hub: Path, tmp_path: Path) -> None:
     alice = clone("alice")
     plan = {"title": "Strange", "priority": 0, "spec": {"model_preferences": ["a\0b"]}}
