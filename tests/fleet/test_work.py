@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.fleet.poolhost import is_alive
 from tests.race.history import subjects
 from tests.running import BD
 from tests.truth import git, tip_bead
@@ -234,10 +235,7 @@ def test_a_killed_workers_bead_is_freed_and_done_by_another(clone: Clones, hub: 
     until(lambda: (tmp_path / "child").exists() and (tmp_path / "child").read_text().strip() != "")
     worker.kill()
     worker.wait()
-    git_child = int((tmp_path / "child").read_text())
-    import os
-
-    os.killpg(git_child, signal.SIGKILL)
+    until(lambda: not is_alive(int((tmp_path / "child").read_text())))  # its supervisor ends it
     assert bob.bd("stalled", "--json").json == []  # this observer has only just begun to look
     # A last push may have been on its way when its worker was killed: then the second look is the first of that sign.
     looks = [bob.bd("stalled", "--json", env={"BD_TEST_UPTIME_OFFSET_S": str(later_s)}).json for later_s in (60, 120)]
