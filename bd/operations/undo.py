@@ -8,6 +8,7 @@ from bd.core.errors import StaleToken, WrongState
 from bd.core.model import Bead, Change
 from bd.operations.base import Operation, register, subject
 from bd.operations.capacity_file import with_capacity
+from bd.operations.dependencies import refuse_circles
 from bd.operations.idempotency import with_spent
 from bd.policy import lifecycle
 from bd.policy.eligibility import refuse_overlap
@@ -24,8 +25,8 @@ if TYPE_CHECKING:
 class Undo(Operation):
     """Undo a write: `words` (its subject), `beads` {id: {before, after}} (fields or None), `moves` {id: path before}.
 
-    Refused if one of the beads has changed since that write, if others name a bead that it made, or if it would change another
-    agent's claim. An undone claim stays counted in `attempts`, and is forgiven.
+    Refused if one of the beads has changed since that write, if others name a bead that it made, if it would change another
+    agent's claim, or if beads would wait for each other. An undone claim stays counted in `attempts`, and is forgiven.
     """
 
     verb: ClassVar[str] = "undo"
@@ -54,6 +55,7 @@ class Undo(Operation):
         words = subject("undo", touched, self.by)
         change = Change(beads, words, moves=moves, touched=touched, result={"undone": self.args["words"]})
         refuse_overlap(change, snapshot)
+        refuse_circles(change, snapshot)
         # An event does not come again because its beads were undone; a plan may be applied again with the same key.
         return with_capacity(with_spent(change, snapshot, EVENT_KEYS), snapshot, names, context.now)
 

@@ -16,6 +16,7 @@ from bd.operations.close import Close, Reopen
 from bd.operations.create import Create
 from bd.operations.dependencies import DepAdd
 from bd.operations.import_beads import Import
+from bd.operations.undo import Undo
 from bd.policy.circles import circles
 from bd.policy.dag import parent_loops
 from bd.policy.readiness import Readiness
@@ -101,6 +102,7 @@ def test_what_is_imported_comes_to_an_end(spawned: dict[str, str], edges: list[t
 
 
 EPIC = [make_bead("hub-e", depends_on=["hub-c"]), make_bead("hub-c", parent="hub-e"), make_bead("hub-g", parent="hub-c")]
+X = make_bead("hub-x", depends_on=["hub-e"])
 WAYS: dict[str, Callable[[MemoryStore], object]] = {
     "dep add": lambda store: store.publish(DepAdd(ids=["hub-g", "hub-e"], **by())),
     "create": lambda store: store.publish(
@@ -110,12 +112,15 @@ WAYS: dict[str, Callable[[MemoryStore], object]] = {
         Create(beads=[{"title": "x", "id": "hub-n", "depends_on": ["hub-e"], "deps": ["blocks:hub-g"]}], **by())
     ),
     "update --parent": lambda store: store.publish(Update(ids=["hub-x"], set={"parent": "hub-g"}, **by())),
+    "undo": lambda store: store.publish(
+        Undo(words="w", beads={"hub-x": {"before": {**X.fields, "parent": "hub-g"}, "after": dict(X.fields)}}, **by())
+    ),
 }
 
 
 @pytest.mark.parametrize("way", WAYS)
 def test_every_way_to_make_an_edge_sees_that_a_parent_closes_after_its_children(way: str) -> None:
-    store = MemoryStore(*EPIC, make_bead("hub-x", depends_on=["hub-e"]))
+    store = MemoryStore(*EPIC, X)
     with pytest.raises(WouldCycle, match="closes after its child") as refusal:
         WAYS[way](store)
     assert {"hub-e", "hub-c"} <= {*refusal.value.data["cycle"]}
@@ -128,3 +133,13 @@ def test_what_is_done_can_be_waited_for_by_its_children_and_stays_done(again: Re
     with pytest.raises(WouldCycle, match="hub-p closes after its child hub-c, which waits for hub-p"):
         store.publish(again)
     assert leftovers(store.tip) == set()
+
+
+def test_a_close_is_not_undone_where_its_children_wait_for_it_by_now() -> None:
+    store = MemoryStore(make_bead("hub-p"), make_bead("hub-c", parent="hub-p"))
+    opened = dict(store.bead("hub-p").fields)
+    store.publish(Close(ids=["hub-p"], force=True, reason="x", **by()))
+    closed = dict(store.bead("hub-p").fields)
+    store.publish(DepAdd(ids=["hub-c", "hub-p"], **by()))
+    with pytest.raises(WouldCycle, match="hub-p closes after its child hub-c, which waits for hub-p"):
+        store.publish(Undo(words="w", beads={"hub-p": {"before": opened, "after": closed}}, **by()))
