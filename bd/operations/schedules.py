@@ -111,7 +111,8 @@ class RunSchedule(MakesOne):
         stamp = time_text(tick)
         fields = {key: schedule[key] for key in schedules.BEAD_KEYS if key in schedule}
         spec = {**fields, **new, "metadata": {"schedule": name, "tick": stamp}}
-        made = Create(by=f"cron:{name}", at=self.at, uid=self.uid, beads=[spec]).decide(snapshot, context)
+        # What is stored are whole ids: the parent may be gone by now, and its id the beginning of another's.
+        made = Create(by=f"cron:{name}", at=self.at, uid=self.uid, beads=[spec], is_exact=True).decide(snapshot, context)
         moved = [{**one, "last_tick": stamp} if one["name"] == name else one for one in entries]
         words = f"schedule-run: {made.touched[0]} from {name}, due {stamp}, by {self.agent}"
         return made._replace(subject=words, records={CONFIG_PATH: _with(moved, snapshot)}, result=None)
