@@ -54,13 +54,20 @@ def _refuse_wide_steps(cron: str) -> None:
         for part in text.split(","):
             span, _, step = part.partition("/")
             first, dash, last = span.partition("-")
-            inside = dash and first.isdigit() and last.isdigit()
-            length = int(last) - int(first) + 1 if inside else high - low + 1
-            if step.isdigit() and len(step) <= _DIGITS and int(step) > length:
+            begin, end = _whole(first), _whole(last)
+            length = end - begin + 1 if dash and begin is not None and end is not None else high - low + 1
+            if (_whole(step) or 0) > length:
                 words = f"{part!r} steps by {step} through {length} {name}: it would fire only at the first of them"
                 raise BadInput(
                     f"{cron!r} never means what it says: {words}", hint=f"a step of at most {length}, or a list such as 0,30"
                 )
+
+
+def _whole(text: str) -> int | None:
+    """The number that is written in digits, as far as it matters; None for any other text."""
+    if not (text.isascii() and text.isdigit()):
+        return None
+    return int(text) if len(text) <= _DIGITS else 10**_DIGITS
 
 
 def due_tick(schedule: Mapping[str, Any], now: datetime) -> datetime | None:
@@ -93,7 +100,7 @@ def _ticks(cron: str, zone: tzinfo, start: datetime, *, back: bool = False) -> I
     try:
         for tick in CronSim(cron, start.astimezone(zone), reverse=back):
             yield tick.astimezone(UTC)
-    except CronSimError as error:
+    except (CronSimError, ValueError) as error:  # a ValueError for a number of thousands of digits
         words = f"{cron!r} is not a cron expression: {str(error).lower()}"
         raise BadInput(words, hint='minute hour day month weekday, such as "0 9 * * 1"') from None
 

@@ -61,6 +61,13 @@ def test_next() -> None:
         ("0 0 1 */13 *", "UTC", "through 12 months"),
         ("0 0 * * */8", "UTC", "through 7 weekdays"),
         ("0,5-10/7 * * * *", "UTC", "'5-10/7' steps by 7 through 6 minutes"),
+        ("*/9999999999 * * * *", "UTC", "through 60 minutes"),
+        ("²-3/2 * * * *", "UTC", "bad minute"),
+        ("1-²/2 * * * *", "UTC", "bad minute"),
+        ("*/² * * * *", "UTC", "bad minute"),
+        (f"0-{'9' * 5000}/2 * * * *", "UTC", "is not a cron expression"),
+        (f"*/{'9' * 5000} * * * *", "UTC", "through 60 minutes"),
+        (f"{'9' * 5000} * * * *", "UTC", "is not a cron expression"),
         ("0 9 * * 1", "Europe/Nowhere", "no time zone 'Europe/Nowhere'"),
         ("0 9 * * 1", "../../etc/passwd", "no time zone"),
     ],
@@ -80,6 +87,11 @@ def test_a_step_that_goes_once_through_its_field_is_one(cron: str) -> None:
 @pytest.mark.parametrize("found", [None, "x", {"a": 1}, [1, {"cron": "* * * * *"}, None]])
 def test_what_stands_in_the_configuration_may_be_anything(found: Any) -> None:
     assert schedules_of(MemorySnapshot([], {".beads/config.yaml": {"schedules": found}})) == []
+
+
+def test_a_stored_expression_is_unreadable_as_a_typed_one_is() -> None:
+    with pytest.raises(BadInput, match="is not a cron expression"):
+        due_tick({"cron": f"*/{'9' * 5000} * * * *"}, datetime(2026, 2, 1, tzinfo=UTC))
 
 
 MINUTES = st.integers(0, 60 * 24 * 40)
