@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from bd.core.errors import BadInput
 from bd.core.nearest import nearest
 from bd.core.schema import TYPES
-from bd.core.settings import HUB_KEYS, KEYS, PLACE_KEYS, PROCESS_KEYS, stored
+from bd.core.settings import KEYS, PLACE_KEYS, PROCESS_KEYS, may_set, stored
 from bd.core.times import duration_s, duration_text
 from bd.policy import friction, stealing
 from bd.policy.retry import KINDS, NO_RETRY_ON, STRATEGIES, Rule
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
 EVERYWHERE, HUB_ALONE = ("hub", "clone", "user"), ("hub",)
+_LARGEST = 1e9
 # Stand for any bead type, and for any name.
 TYPE, NAME = "TYPE", "NAME"
 
@@ -53,14 +54,34 @@ def _duration(text: str) -> str:
     return text
 
 
+def _time(text: str) -> str:
+    if not duration_s(text):
+        raise BadInput(f"must be more than 0, not {text!r}")
+    return text
+
+
 def _number(text: str) -> float | int:
     try:
         number = float(text)
     except ValueError:
         raise BadInput(f"{text!r} is not a number") from None
-    if not 0 <= number < 1e9:
-        raise BadInput(f"{text!r} is not a number from 0 on")
+    if not number >= 0:
+        raise BadInput(f"must be 0 or more, not {text!r}")
+    if number >= _LARGEST:
+        raise BadInput(f"must be less than {_LARGEST:.0f}, not {text!r}")
     return int(number) if number == int(number) else number
+
+
+def _positive(text: str) -> float | int:
+    if not _number(text):
+        raise BadInput(f"must be more than 0, not {text!r}")
+    return _number(text)
+
+
+def _factor(text: str) -> float | int:
+    if _number(text) < 1:
+        raise BadInput(f"must be 1 or more, not {text!r}")
+    return _number(text)
 
 
 def _whole(text: str) -> int:
@@ -72,14 +93,14 @@ def _whole(text: str) -> int:
 
 def _count(text: str) -> int:
     if _whole(text) < 1:
-        raise BadInput(f"{text!r} is not a number from 1 on")
+        raise BadInput(f"must be 1 or more, not {text!r}")
     return _whole(text)
 
 
 def _one_of(*words: str) -> Callable[[str], str]:
     def read(text: str) -> str:
         if text not in words:
-            raise BadInput(f"{text!r} is none of {', '.join(words)}")
+            raise BadInput(f"expected one of {', '.join(words)}, not {text!r}")
         return text
 
     return read
@@ -103,7 +124,7 @@ def _text(text: str) -> str:
 _RETRY: dict[str, tuple[Callable[[str], Any], str, str]] = {
     "strategy": (_one_of(*STRATEGIES), Rule().strategy, "how the delay grows: exponential, fixed, immediate"),
     "initial_delay": (_duration, duration_text(Rule().initial_s), "the delay before the second attempt"),
-    "backoff_multiplier": (_number, f"{Rule().multiplier:g}", "by how much each delay is longer than the one before"),
+    "backoff_multiplier": (_factor, f"{Rule().multiplier:g}", "by how much each delay is longer than the one before"),
     "max_delay": (_duration, duration_text(Rule().max_s), "the longest delay"),
     "jitter": (_truth, "true", "whether delays vary by half, so that beads do not come back together"),
     "retry_on": (_kinds, "", "failures that are tried again; unset: all others"),
@@ -137,8 +158,8 @@ SETTINGS = (
         )
     ),
     Setting(("friction",), _truth, "whether beads about friction are made without being asked for", default="false"),
-    Setting(("friction", "window"), _duration, "the time in which attempts count", default=duration_text(_FRICTION.window_s)),
-    Setting(("friction", "rate"), _number, "the part of the attempts that has to fail", default=f"{_FRICTION.rate:g}"),
+    Setting(("friction", "window"), _time, "the time in which attempts count", default=duration_text(_FRICTION.window_s)),
+    Setting(("friction", "rate"), _positive, "the part of the attempts that has to fail", default=f"{_FRICTION.rate:g}"),
     Setting(("friction", "least"), _count, "of at least this many attempts", default=str(_FRICTION.least)),
     Setting(("notify",), _text, "the command that tells people", EVERYWHERE),
     Setting(("notify", NAME), _text, "one of several commands that tell people", EVERYWHERE),
@@ -160,7 +181,7 @@ def find_setting(path: tuple[str, ...], types: Iterable[str] = ()) -> Setting | 
     """The setting at a path; None where there is none."""
     if len(path) == 2 and path[0] == "defaults" and path[1] in KEYS:
         name = path[1]
-        layers = HUB_ALONE if name in HUB_KEYS else EVERYWHERE
+        layers = tuple(layer for layer in EVERYWHERE if may_set(name, layer))
         return Setting(path, lambda text: stored(name, text), KEYS[name].help, layers)
     known = (*_TYPES, *types)
     fitting = (one for one in SETTINGS if len(one.path) == len(path) and _all_fit(path, one.path, known))
@@ -210,11 +231,28 @@ def is_set(layer: Mapping[str, Any], path: Iterable[str]) -> bool:
     return found is not None
 
 
+def in_the_way(layer: Mapping[str, Any], path: tuple[str, ...]) -> str | None:
+    """Say which value above a path would be lost, or mean something else, with a value at the path; None if there is none."""
+    found: Any = layer
+    for depth, name in enumerate(path[:-1], 1):
+        found = found.get(name)
+        above = ".".join(path[:depth])
+        if found is False:
+            return f"{above} is false here, and {'.'.join(path)} would make it true"
+        if found is None or found is True:  # whatever is below says true as well
+            return None
+        if not isinstance(found, dict):
+            return f"{above} is one {'text' if isinstance(found, str) else 'value'} here: {found!r}"
+    return None
+
+
 def with_value(layer: Mapping[str, Any], path: tuple[str, ...], value: Any) -> dict[str, Any]:
     """The layer with a value at a path, None to take it away; maps that are left empty go, too."""
     first, rest = path[0], path[1:]
     if rest:
         inside = layer.get(first)
+        if value is None and not isinstance(inside, dict):
+            return dict(layer)  # nothing is below it
         value = with_value(inside if isinstance(inside, dict) else {}, rest, value) or None
     return {key: one for key, one in {**layer, first: value}.items() if one is not None}
 

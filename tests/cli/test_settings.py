@@ -155,6 +155,23 @@ def test_unknown_settings_are_refused_and_can_be_taken_out(board: Clone) -> None
     assert (tip_file(board.path, ".beads/config.yaml") or b"").decode() == text
 
 
+def test_a_setting_below_defaults_is_checked_as_the_setting_itself(board: Clone) -> None:
+    before = tip(board.path)
+    assert "matter of each machine" in board.here("config", "set", "defaults.url_allow", "10.0.0.0/8", code=2).err
+    assert "matter of each machine" in board.here("config", "set", "defaults.agent", "coder", code=2).err
+    assert "set for the whole hub" in board.here("config", "set", "defaults.require_signed", "yes", "--clone", code=2).err
+    assert "can't be an id prefix" in board.here("config", "set", "defaults.prefix", "a/b", code=2).err
+    assert tip(board.path) == before
+
+
+def test_figures_do_not_turn_friction_on_that_was_turned_off(board: Clone) -> None:
+    board.here("config", "set", "friction", "false")
+    assert "friction is false here" in board.here("config", "set", "friction.window", "3d", code=2).err
+    board.here("config", "set", "friction", "true")
+    board.here("config", "set", "friction.window", "3d")
+    assert board.here("config", "get", "friction.window").out == "3d\n"
+
+
 def test_a_narrow_terminal_has_room_for_names_values_and_sources(board: Clone) -> None:
     board.here("config", "set", "defaults.retry.types.research.backoff_multiplier", "3")
     board.here("config", "set", "validators.long", "x" * 200)

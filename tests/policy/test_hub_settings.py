@@ -9,9 +9,9 @@ import pytest
 from bd.core.errors import BadInput
 from bd.core.known_keys import unknown_keys
 from bd.core.schema import CONFIG_PATH
-from bd.core.settings import merge
+from bd.core.settings import KEYS, may_set, merge
 from bd.policy.friction import rules_of as friction_rules
-from bd.policy.hub_settings import NAME, SETTINGS, TYPE, find_setting, is_set, leaves, setting_of, with_value
+from bd.policy.hub_settings import NAME, SETTINGS, TYPE, find_setting, in_the_way, is_set, leaves, setting_of, with_value
 from bd.policy.retry import rule_of
 from bd.policy.stealing import rules_of as stealing_rules
 from tests.memory import MemorySnapshot, make_bead
@@ -125,11 +125,42 @@ def test_what_is_no_setting_is_refused_with_the_nearest(key: str, hint: str) -> 
         ("stealing.base", "nan"),
         ("friction.rate", "inf"),
         ("friction", "perhaps"),
+        # Their readers ignore these.
+        ("friction.rate", "0"),
+        ("friction.window", "0s"),
+        ("friction.least", "0"),
+        ("defaults.retry.backoff_multiplier", "0.5"),
+        ("defaults.retry.types.task.backoff_multiplier", "0"),
     ],
 )
 def test_a_value_of_another_kind_is_refused(key: str, text: str) -> None:
     with pytest.raises(BadInput):
         setting_of(key).read(text)
+
+
+@pytest.mark.parametrize("name", KEYS)
+def test_a_layer_that_counts_for_a_setting_counts_for_it_below_defaults(name: str) -> None:
+    layers = setting_of(f"defaults.{name}").layers
+    assert [*layers] == [layer for layer in ("hub", "clone", "user") if may_set(name, layer)]
+
+
+@pytest.mark.parametrize(
+    ("layer", "key", "says"),
+    [
+        ({"notify": "./tell"}, "notify.chat", "notify is one text here: './tell'"),
+        ({"friction": False}, "friction.window", "friction is false here, and friction.window would make it true"),
+        ({"defaults": {"retry": 3}}, "defaults.retry.jitter", "defaults.retry is one value here: 3"),
+        ({"friction": True}, "friction.window", None),
+        ({"friction": {"rate": 0.5}}, "friction.window", None),
+        ({}, "friction.window", None),
+    ],
+)
+def test_a_value_that_would_be_lost_is_in_the_way(layer: dict[str, Any], key: str, says: str | None) -> None:
+    assert in_the_way(layer, tuple(key.split("."))) == says
+
+
+def test_nothing_below_a_text_is_taken_away() -> None:
+    assert with_value({"notify": "./tell"}, ("notify", "chat"), None) == {"notify": "./tell"}
 
 
 def test_a_hubs_own_types_count() -> None:

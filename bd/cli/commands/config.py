@@ -11,12 +11,12 @@ from bd.cli.spec import Argument, Command, Flag, Group
 from bd.core.errors import BadInput
 from bd.core.ids import check_agent, check_prefix
 from bd.core.schema import CONFIG_PATH
-from bd.core.settings import HUB_KEYS, KEYS, OWN_KEYS, PERSONAL_KEYS, PLACE_KEYS, is_duration
+from bd.core.settings import KEYS, PLACE_KEYS, is_duration, may_set
 from bd.core.settings import stored as stored_value
 from bd.core.times import duration_text
 from bd.operations.beads import Write
 from bd.operations.settings import SetSetting
-from bd.policy.hub_settings import SETTINGS, find_setting, is_set, leaves, setting_of, with_value
+from bd.policy.hub_settings import SETTINGS, find_setting, in_the_way, is_set, leaves, setting_of, with_value
 from bd.policy.url_access import allow_list
 from bd.setup.hub import set_clone_setting, set_user_setting
 from bd.store.hub_location import forget
@@ -214,9 +214,9 @@ def _stored(name: str, value: str, layer: str) -> Any:
     """Return the value to store for a setting with a plain name; None unsets it. Raises BadInput."""
     if name in PLACE_KEYS and layer != "clone":
         raise BadInput(f"{name} is set per clone", hint=f"bd config set {name} {value} --clone")
-    if name in HUB_KEYS and layer != "hub":
+    if name in KEYS and not may_set(name, layer) and may_set(name, "hub"):
         raise BadInput(f"{name} is set for the whole hub", hint=f"bd config set {name} {value}")
-    if name in (*OWN_KEYS, *PERSONAL_KEYS) and layer == "hub" and value:
+    if name in KEYS and not may_set(name, layer) and value:
         raise BadInput(f"{name} is a matter of each machine", hint=f"bd config set {name} {value} --clone, or --user")
     _check(name, value)
     if not value or name in PLACE_KEYS:
@@ -232,14 +232,19 @@ def _below(app: App, name: str, value: str, layer: str) -> tuple[tuple[str, ...]
     if not value and (name in there or is_set(there, path)):
         return ((name,) if name in there else path), None
     setting = setting_of(name, app.settings().types)
-    if layer not in setting.layers:
+    if len(path) == 2 and path[0] == "defaults" and path[1] in KEYS:
+        stored = _stored(path[1], value, layer)
+    elif layer not in setting.layers:
         raise BadInput(f"{name} is set for the whole hub", hint=f"bd config set {name} {value}")
+    else:
+        stored = setting.read(value) if value else None
     above = there.get(path[0])
     if value and len(path) == 1 and isinstance(above, dict):
         raise BadInput(f"{name} has settings below it: {', '.join(f'{name}.{one}' for one in above)}", hint="unset them first")
-    if value and len(path) > 1 and isinstance(above, str):
-        raise BadInput(f"{path[0]} is one text here: {above!r}", hint=f"bd config unset {path[0]}, then set it under a name")
-    return path, setting.read(value) if value else None
+    lost = in_the_way(there, path) if value else None
+    if lost:
+        raise BadInput(lost, hint=f"`bd config unset {path[0]}` first")
+    return path, stored
 
 
 def _write(app: App, path: tuple[str, ...], stored: Any, layer: str) -> bool:
