@@ -153,7 +153,9 @@ def without_password(text: str) -> str:
         return text
     start = len(scheme) + 3
     authority, _ = _divided(text[start:])
-    if "@" not in authority and not host_and_port(authority)[1].isdecimal() and ":" in authority:
+    host, port = host_and_port(authority)
+    is_place = port.isdecimal() or authority.lower() == f"[{host}]"
+    if "@" not in authority and ":" in authority and not is_place:
         authority = text[start:]  # no host has such a port: a password with a slash in it
     userinfo, at, _ = authority.rpartition("@")
     user, colon, _ = userinfo.partition(":")
