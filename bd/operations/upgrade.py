@@ -51,7 +51,10 @@ class Upgrade(Operation):
         if after == before or before.get("format") is None:
             return Change({}, "", result=result)
         if not self.args.get("force"):
-            self._refuse_older(snapshot, context, after.get("min_version") or versions.FORMAT_SINCE)
+            required = after.get("min_version") or versions.FORMAT_SINCE
+            if version != versions.FORMAT and versions.is_older(required, versions.FORMAT_SINCE):
+                required = versions.FORMAT_SINCE  # the new format shuts out who does not write it, whatever a person required
+            self._refuse_older(snapshot, context, required)
         steps = [f"from format {version} to {versions.FORMAT}"] if version != versions.FORMAT else []
         if after.get("min_version") != before.get("min_version"):
             steps.append(f"to bd {least} or newer")

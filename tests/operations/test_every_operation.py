@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import pytest
 
 from bd.core import versions
-from bd.core.errors import BdError, NewerFormat, NoSuchBead
+from bd.core.errors import BdError, NewerFormat, NoSuchBead, OlderAgents
 from bd.core.schema import CONFIG_PATH, SIGNERS_PATH, agent_path, capacity_path, trigger_path
 from bd.operations.agents import AddAgent, ClearAgent, RemoveAgent, RenameAgent
 from bd.operations.archive import Archive
@@ -487,6 +487,16 @@ def test_an_older_hub_is_brought_forward_with_all_its_settings() -> None:
     assert change.records == {CONFIG_PATH: {"format": versions.FORMAT, "prefix": "hub", "owner": "x"}}
     assert change.subject == f"upgrade: the hub from format {versions.FORMAT - 1} to {versions.FORMAT} by coder"
     assert store.decide(Upgrade(**by())).is_empty, "two of them upgrade once"
+
+
+@pytest.mark.parametrize("required", ["0.9.0", "odd", None])
+def test_a_format_shuts_out_no_live_agent_whatever_the_hub_required(required: str | None) -> None:
+    old = {"agent": "old", "version": "0.9.0", "last_heartbeat": AT}
+    config = {"format": versions.FORMAT - 1, "prefix": "hub", **({"min_version": required} if required else {})}
+    store = MemoryStore(records={CONFIG_PATH: config, capacity_path("old"): old})
+    with pytest.raises(OlderAgents) as refusal:
+        store.decide(Upgrade(**by()))
+    assert refusal.value.data["agents"] == {"old": "0.9.0"}
 
 
 def test_a_newer_hub_is_not_brought_back() -> None:
