@@ -333,6 +333,11 @@ class Overlay(LedgerOverlay, Snapshot):
         self._records = change.records
         self._files = change.files
         self._moves = change.moves
+        # By parent: a large plan asks for the children of each of its beads.
+        self._children: dict[str, list[Bead]] = {}
+        for bead in self._over(()):
+            if bead.parent:
+                self._children.setdefault(bead.parent, []).append(bead)
         self.commit, self.heard, self.listened_at = below.commit, below.heard, below.listened_at
 
     @property
@@ -385,7 +390,8 @@ class Overlay(LedgerOverlay, Snapshot):
         return [bead for bead in self._over(self._below.mentioning(bead_id)) if bead_id in mentions(bead)]
 
     def children_of(self, bead_id: str) -> list[Bead]:
-        return [bead for bead in self._over(self._below.children_of(bead_id)) if bead.parent == bead_id]
+        kept = [bead for bead in self._below.children_of(bead_id) if bead.id not in self._beads]
+        return kept + self._children.get(bead_id, [])
 
     def waiters(self, ids: list[str]) -> dict[str, list[str]]:
         found = {target: [one for one in others if one not in self._beads] for target, others in self._below.waiters(ids).items()}

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 import pytest
 
+from bd.core.model import Change, Overlay
 from bd.policy.circles import circles, new_circle
 from tests.memory import MemorySnapshot, make_bead
 from tests.policy.graphs import graph
+
+if TYPE_CHECKING:
+    from bd.core.model import Bead
 
 
 @pytest.mark.parametrize(
@@ -107,3 +113,22 @@ def test_long_chains_need_no_recursion_and_are_not_told_in_full(kind: str) -> No
 
 def _as(kind: str, target: str | None) -> object:
     return [target] if kind == "depends_on" and target else target
+
+
+class Walked(dict[str, "Bead | None"]):
+    """Beads of a change that count how often somebody goes through all of them."""
+
+    walks = 0
+
+    def values(self) -> Any:
+        self.walks += 1
+        return super().values()
+
+
+def test_a_large_plan_is_gone_through_as_often_as_a_small_one() -> None:
+    walks = []
+    for size in (3, 30):
+        plan = Walked({f"hub-{i}": make_bead(f"hub-{i}", parent=f"hub-{i - 1}" if i else None) for i in range(size)})
+        assert new_circle(MemorySnapshot(), Overlay(MemorySnapshot(), Change(plan, "")), plan) is None
+        walks.append(plan.walks)
+    assert walks[0] == walks[1]
