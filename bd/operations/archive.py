@@ -16,7 +16,7 @@ from bd.core.times import instant_of, timedelta
 from bd.operations.base import Operation, register, subject
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
     from datetime import datetime
     from typing import Any, ClassVar
 
@@ -123,6 +123,10 @@ class Archive(Operation):
 
     verb: ClassVar[str] = "archive"
     takes: ClassVar[frozenset[str]] = frozenset({"ids", "limit", "older_than_s"})
+
+    def named_in(self, args: Mapping[str, Any]) -> list[str]:
+        """Return nothing: a replay takes the beads by id alone, and leaves out what is no longer due."""
+        return []
 
     def decide(self, snapshot: Snapshot, context: DecisionContext) -> Change:
         limit = self.args.get("limit") or LIMIT

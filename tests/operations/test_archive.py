@@ -140,7 +140,7 @@ def test_an_archived_bead_counts_as_before() -> None:
 
 
 def test_a_replay_names_them_and_leaves_out_what_has_changed_since() -> None:
-    store = MemoryStore(*[ended(f"hub-{name}") for name in "abcd"])
+    store = MemoryStore(*[ended(f"hub-{name}", uid=f"01KB6ZZZZZZZZZZZZZZZZZZZZ{name.upper()}") for name in "abcd"])
     operation = archive()
     form = operation.pinned(store.decide(operation), store.tip)
     assert form["args"] == {"ids": ["hub-a", "hub-b", "hub-c", "hub-d"]}
