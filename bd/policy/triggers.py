@@ -127,13 +127,15 @@ def _is_part(part: str, pattern: str) -> bool:
     return part == pattern or (pattern != "**" and not is_hidden and fnmatchcase(part, pattern))
 
 
-def own_results(snapshot: Snapshot) -> tuple[str, ...]:
-    """The beginnings of the paths that `file:` triggers fill themselves: the board, and the outputs of beads that they made."""
+def own_results(snapshot: Snapshot, board_path: str) -> tuple[str, ...]:
+    """The beginnings of the paths that `file:` triggers fill themselves: the board, and the outputs of beads that they made.
+
+    `board_path` is the setting, which is empty unless somebody made it.
+    """
     names = [trigger["name"] for trigger in triggers_of(snapshot) if str(trigger["on"]).strip().startswith("file:")]
     marks = tuple(f"{EVENT_KEYS}{name}/" for name in names)
     made = {bead.id for bead in snapshot.every() if str(bead.get("idempotency_key")).startswith(marks)} if marks else set()
-    boards = {*_BOARDS, str(snapshot.config().get("board_path") or _BOARDS[0])}
-    return (*sorted(boards), *(f"{ARTIFACTS_DIR}{bead_id}/" for bead_id in sorted(made)))
+    return (*sorted({*_BOARDS, board_path} - {""}), *(f"{ARTIFACTS_DIR}{bead_id}/" for bead_id in sorted(made)))
 
 
 def files_named(paths: Iterable[str], pattern: str, own: tuple[str, ...]) -> list[str]:

@@ -123,7 +123,8 @@ def _files(hub: Clone, snapshot: CachedSnapshot, pattern: str) -> Iterator[tuple
     Only committed files count, and nothing is read from the disk: what is not committed belongs to its owner alone.
     """
     blobs = hub.plain_files(snapshot.commit, triggers.folder_of(pattern))
-    names = triggers.files_named(blobs, pattern, triggers.own_results(snapshot))
+    own = triggers.own_results(snapshot, hub.settings(snapshot).board_path)
+    names = triggers.files_named(blobs, pattern, own)
     digests = _digests(hub, [blobs[name] for name in names])
     for path in names:
         digest, _, size = digests.get(blobs[path], "").partition(" ")

@@ -207,7 +207,7 @@ def test_what_a_trigger_makes_does_not_fire_it_again(clones: tuple[Clone, Clone]
     (tmp_path / "in.yaml").write_text("title: 'Look at {event.path}'\ntasks: [{name: step, title: Step}]\n")
     for name, pattern in (("outputs", "artifacts/**"), ("pages", "docs/*.md")):
         alice.here("trigger", "add", name, "--on", f"file:{pattern}", "--plan", str(tmp_path / "in.yaml"))
-    alice.here("config", "set", "board_path", "docs/board.md")
+    alice.here("config", "set", "board_path", "docs/board.md", "--clone")
     put_in(hub, {"docs/a.md": "a", "artifacts/hub-other/report": "r"})
     assert {one["trigger"] for one in alice.here("trigger", "run", "--json").json} == {"outputs", "pages"}
     made = all_beads(hub)

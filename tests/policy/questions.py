@@ -60,6 +60,7 @@ def _values(snapshot: Snapshot) -> dict[str, list[Any]]:
         "stealing.rules": [None, stealing.rules_of(snapshot)],
         "sights": [{}],
         "settings": [merge([("hub", snapshot.config())])],
+        "board_path": ["", "docs/board.md"],
         "key": [""],
         "least": ["0.9.0", "99"],
         "work_queue.key": [ranking.listed],
