@@ -106,6 +106,9 @@ def test_sync_doctor_and_every_read_name_them(clone: Callable[[str], Clone]) -> 
     assert [found["key"] for found in told.json["unknown_keys"]] == ["skils", "lables"]
     for words in ("list", "ready --json", "show hub-a"):
         assert alice.here(*words.split()).err.splitlines()[:2] == wrong
+    shown = alice.here("agent", "show", "typo", "--json").json
+    assert (shown["skills"], shown["misspelt_skills"]) == ({}, "skils")
+    assert "nothing, since its file misspells them (skils)" in alice.here("agent", "show", "typo").out
     found = json.loads(alice.here("doctor", "--json").out)
     named = {(one["level"], one["where"]) for one in found["findings"] if one["code"] == "unknown_key"}
     assert named == {("warning", ".beads/agents/typo.yaml"), ("warning", "beads/hub-a.yaml"), ("note", "team_score")}

@@ -53,14 +53,16 @@ def _word_pattern(word: str) -> re.Pattern[str]:
     return re.compile(rf"(?<!\w){folded}" + ("" if len(word) >= _WHOLE_WORD_LIMIT else rf"{_ENDING}(?!\w)"))
 
 
-def matches_prefix(bead: Bead, skills: Mapping[str, Any]) -> bool:
+def matches_prefix(bead: Bead, skills: Mapping[str, Any] | None) -> bool:
     """Return whether the title starts with one of the skills' prefixes."""
-    prefixes = skills.get("title_prefix") or []
+    prefixes = (skills or {}).get("title_prefix") or []
     return any(_bare_title(bead.title).startswith(prefix.casefold()) for prefix in prefixes)
 
 
-def matches_skills(bead: Bead, skills: Mapping[str, Any]) -> bool:
-    """Return whether any rule matches; without rules everything matches."""
+def matches_skills(bead: Bead, skills: Mapping[str, Any] | None) -> bool:
+    """Return whether any rule matches; empty rules match everything, None matches nothing."""
+    if skills is None:
+        return False
     if not any(skills.get(rule) for rule in SKILL_RULES):
         return True
     if matches_prefix(bead, skills) or bead.type in (skills.get("types") or []):

@@ -23,15 +23,13 @@ ROLE_SKILLS: dict[str, dict[str, list[str]]] = {
     "publisher": {"title_prefix": ["Publish:"]},
 }
 _RULES = frozenset(SKILL_RULES)
-# A rule that no label fits.
-_NOTHING: dict[str, list[str]] = {"labels": [""]}
 _FALLBACK_ROLES = frozenset({"overseer"})
 
 
-def skills_of(agent: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the agent's skill rules: its own, else its role's."""
+def skills_of(agent: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    """Return the agent's skill rules: its own, else its role's; empty for everything, None for nothing (`misspelt_skills`)."""
     if misspelt_skills(agent):
-        return _NOTHING
+        return None
     skills = agent.get("skills")
     if skills is not None:
         return skills  # type: ignore[no-any-return]

@@ -8,7 +8,7 @@ from bd.core.schema import AGENTS_DIR, CAPACITY_DIR, CAPACITY_FIELDS
 from bd.core.times import instant_of
 from bd.policy.budget import remaining
 from bd.policy.capacity import current_interval_s, held_by, is_presumed_offline, limit_of, status_of, tracked
-from bd.policy.roles import interval_of, is_fallback, skills_of
+from bd.policy.roles import interval_of, is_fallback, misspelt_skills, skills_of
 from bd.policy.stealing import queues
 
 if TYPE_CHECKING:
@@ -57,16 +57,21 @@ def _record(name: str, snapshot: Snapshot, now: datetime, pending: int) -> dict[
 
 
 def description_of(name: str, snapshot: Snapshot) -> dict[str, Any]:
-    """Return an agent's file, with its role's presets for unset fields; empty if it has no file."""
+    """Return an agent's file, with its role's presets for unset fields; empty if it has no file.
+
+    `misspelt_skills` is there only if the agent matches nothing because of that key.
+    """
     agent = snapshot.agent(name)
     if agent is None:
         return {}
+    wrong = misspelt_skills(agent)
     return {
         "name": name,
         "role": "",
         **agent,
         "interval_s": int(interval_of(agent)),
         "max_concurrent": limit_of(name, snapshot),
-        "skills": {rule: list(words) for rule, words in skills_of(agent).items() if words},
+        "skills": {rule: list(words) for rule, words in (skills_of(agent) or {}).items() if words},
         "fallback": is_fallback(agent),
+        **({"misspelt_skills": wrong} if wrong else {}),
     }

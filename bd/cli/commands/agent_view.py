@@ -78,12 +78,14 @@ def show_one(app: App, snapshot: Snapshot, name: str) -> None:
 def _lines(described: dict[str, Any], record: dict[str, Any]) -> list[tuple[str, str]]:
     skills = described.get("skills", {})
     rules = "; ".join(f"{rule.replace('_', ' ')} {', '.join(words)}" for rule, words in skills.items())
+    wrong = described.get("misspelt_skills")
+    takes = f"nothing, since its file misspells them ({wrong})" if wrong else rules or "everything"
     limit = record.get("max_concurrent")
     budget = budget_of(described)
     left = record.get("budget_remaining_usd")
     return [
         ("file", "" if described else "none; it takes everything, without a limit"),
-        ("skills", (rules or "everything") if described else ""),
+        ("skills", takes if described else ""),
         ("interval", duration_text(described["interval_s"]) if described else ""),
         (
             "holds",
