@@ -44,7 +44,11 @@ class Sight(NamedTuple):
     beat: str | None = None
     beat_age_s: float | None = None
     same_s: float = 0.0
-    trusts_stamps: bool = True
+    trusts_stamps: bool = False
+
+
+# What the commits alone say: for reads that observe nothing, and for the past.
+STAMPS_ALONE = Sight(trusts_stamps=True)
 
 
 class Stall(NamedTuple):
@@ -176,10 +180,10 @@ def stalls(snapshot: Snapshot, sights: Mapping[str, Sight], now: datetime, setti
 
 
 def stall_on(bead: Bead, sights: Mapping[str, Sight], now: datetime, settings: Settings) -> Stall | None:
-    """Return why a bead in progress has stalled; None if it has not. Without `sights` only its stamps count."""
+    """Return why a bead in progress has stalled; None if it has not. A claim without a sight is judged by its stamps alone."""
     claim = bead.get("claim")
     if claim:
-        return stall_of(bead, claim, sights.get(claim["token"], Sight()), now, settings)
+        return stall_of(bead, claim, sights.get(claim["token"], STAMPS_ALONE), now, settings)
     return _unclaimed(bead, now, settings) if bead.status in IN_WORK else None
 
 

@@ -60,7 +60,7 @@ class View(NamedTuple):
         for bead in self.snapshot.claimed():
             claim = bead.get("claim")
             if claim:
-                sight = self.sights.get(claim["token"], Sight())
+                sight = self.sights.get(claim["token"], liveness.STAMPS_ALONE)
                 yield bead, liveness.silence_of(bead, claim, sight, self.at, self.settings)
 
     def watched(self) -> list[tuple[Bead, Silence]]:
@@ -97,7 +97,7 @@ def look(hub: Clone, by: str, *, fetch: bool = True) -> View:
     for token, claim in claims.items():
         beat = beats.get(token)
         age_s = beat_age_s(beat, now, float(claim.get("heartbeat_interval_s") or 30)) if beat else None
-        sights[token] = Sight(beat, age_s, same_s.get(token, 0.0), trusts_stamps=False)
+        sights[token] = Sight(beat, age_s, same_s.get(token, 0.0))
     seen = View(snapshot, hub.settings(snapshot), sights, now)
     if not seen.watched() and not any(liveness.is_ahead(liveness.last_commit_of(claim), now) for claim in claims.values()):
         return seen  # the stamps add nothing to the observations

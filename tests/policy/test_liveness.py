@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from bd.core.settings import merge
 from bd.core.times import time_text
 from bd.policy import liveness
-from bd.policy.liveness import Sight
+from bd.policy.liveness import STAMPS_ALONE, Sight
 from tests.clocks import START
 from tests.memory import MemorySnapshot, held, make_bead
 
@@ -35,7 +35,7 @@ def claimed(ago_s: float = 60, *, started: bool = True, **claim: Any) -> Bead:
 
 
 def why(bead: Bead, sight: Sight | None = None) -> str | None:
-    stall = liveness.stall_of(bead, bead.get("claim"), sight or Sight(), START, SETTINGS)
+    stall = liveness.stall_of(bead, bead.get("claim"), sight or STAMPS_ALONE, START, SETTINGS)
     return stall.why if stall else None
 
 
@@ -45,8 +45,8 @@ def why(bead: Bead, sight: Sight | None = None) -> str | None:
         # reserved and never started: the ttl is 15 minutes
         (claimed(20 * 60, started=False), Sight(same_s=14 * 60), None),
         (claimed(20 * 60, started=False), Sight(same_s=16 * 60), "never_started"),
-        (claimed(40 * 60, started=False), Sight(), None),  # by its stamp alone: 30 minutes for the clocks
-        (claimed(46 * 60, started=False), Sight(), "never_started"),
+        (claimed(40 * 60, started=False), STAMPS_ALONE, None),  # by its stamp alone: 30 minutes for the clocks
+        (claimed(46 * 60, started=False), STAMPS_ALONE, "never_started"),
         # beats every 30 s: three of them missing
         (claimed(HOUR * 9, **BEATS), Sight("b", 20.0, 20.0), None),
         (claimed(HOUR * 9, **BEATS), Sight("b", 20.0, 89.0), None),
@@ -66,12 +66,12 @@ def why(bead: Bead, sight: Sight | None = None) -> str | None:
         (claimed(HOUR), Sight(same_s=HOUR), None),
         (claimed(2 * HOUR + 60), Sight(same_s=2 * HOUR + 1), "overdue"),
         (claimed(2 * HOUR + 60), Sight(same_s=0), None),
-        (claimed(2.6 * HOUR), Sight(), "overdue"),
-        (claimed(2 * HOUR + 1800.5), Sight(), None),  # its stamp was cut to a second
-        (claimed(2 * HOUR + 1801.5), Sight(), "overdue"),
-        (claimed(9 * HOUR), Sight(trusts_stamps=False), None),  # clocks that differ: only what was seen counts
-        (claimed(9 * HOUR), Sight(same_s=2 * HOUR + 1, trusts_stamps=False), "overdue"),
-        (claimed(9 * HOUR, heartbeat_at=at(30)), Sight(), None),  # a write under its token is a sign
+        (claimed(2.6 * HOUR), STAMPS_ALONE, "overdue"),
+        (claimed(2 * HOUR + 1800.5), STAMPS_ALONE, None),  # its stamp was cut to a second
+        (claimed(2 * HOUR + 1801.5), STAMPS_ALONE, "overdue"),
+        (claimed(9 * HOUR), Sight(), None),  # clocks that differ: only what was seen counts
+        (claimed(9 * HOUR), Sight(same_s=2 * HOUR + 1), "overdue"),
+        (claimed(9 * HOUR, heartbeat_at=at(30)), STAMPS_ALONE, None),  # a write under its token is a sign
     ],
 )
 def test_when_a_claim_is_stalled(bead: Bead, sight: Sight, expected: str | None) -> None:
