@@ -39,9 +39,7 @@ class Edit(Operation):
     """
 
     verb: ClassVar[str] = "edit"
-    takes: ClassVar[frozenset[str]] = frozenset(
-        {"edits", "files", "force", "ids", "modes", "new", "new_uid", "old", "path", "reason", "records", "targets", "text"}
-    )
+    takes: ClassVar[frozenset[str]] = frozenset({"force", "ids", "new", "new_uid", "old", "path", "reason", "targets", "text"})
 
     def decide(self, snapshot: Snapshot, context: DecisionContext) -> Change:
         bead_id = self.args["ids"][0]
@@ -213,9 +211,7 @@ class HandCommit(Operation):
     """
 
     verb: ClassVar[str] = "edit"
-    takes: ClassVar[frozenset[str]] = frozenset(
-        {"edits", "files", "force", "ids", "modes", "new", "new_uid", "old", "path", "reason", "records", "targets", "text"}
-    )
+    takes: ClassVar[frozenset[str]] = frozenset({"edits", "files", "force", "modes", "reason", "records"})
 
     @property
     def is_portable(self) -> bool:
