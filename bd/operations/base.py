@@ -224,7 +224,8 @@ class Operation:
 
     def known_by_uid(self, named: str, snapshot: Snapshot) -> Bead | None:
         """Return the bead with the uid that an id stands for; None if the uid is unknown. Raises NoSuchBead if the bead is gone."""
-        uid = (self.args.get("uids") or {}).get(named)
+        uids = self.args.get("uids")
+        uid = uids.get(named) if isinstance(uids, dict) else None  # a list is another verb's own argument
         if not uid:
             return None
         known = snapshot.by_uid(uid)
@@ -233,7 +234,7 @@ class Operation:
         return known
 
     @property
-    def names(self) -> dict[str, Any]:
+    def pinned_names(self) -> dict[str, Any]:
         """The arguments about named beads, for an operation that is a part of this one."""
         return {key: self.args[key] for key in ("uids", "is_exact") if key in self.args}
 

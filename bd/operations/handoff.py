@@ -119,7 +119,7 @@ class Handoff(MakesOne):
         new = self.args.get("new")
         if new:
             beside = {"priority": finished.priority, **({"parent": finished.parent} if finished.parent else {})}
-            creation = Create(by=self.by, at=self.at, uid=self.uid, beads=[{**beside, **new}], **self.names)
+            creation = Create(by=self.by, at=self.at, uid=self.uid, beads=[{**beside, **new}], **self.pinned_names)
             made = creation.decide(after, context)
             bead = made.beads[made.touched[0]]
             assert bead is not None

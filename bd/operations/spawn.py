@@ -75,7 +75,7 @@ class Spawn(MakesOne):
     def _made(self, parent: Bead, snapshot: Snapshot, context: DecisionContext) -> Bead:
         new = {"priority": parent.priority, **self.args["new"], "parent": parent.id}
         links = [*new.get("links", []), {"type": SPAWNED, "id": parent.id}]
-        made = Create(by=self.by, at=self.at, uid=self.uid, beads=[{**new, "links": links}], **self.names).decide(
+        made = Create(by=self.by, at=self.at, uid=self.uid, beads=[{**new, "links": links}], **self.pinned_names).decide(
             snapshot, context
         )
         bead = made.beads[made.touched[0]]

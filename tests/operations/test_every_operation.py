@@ -224,6 +224,12 @@ def test_deciding_does_not_change_the_snapshot(name: str) -> None:
     assert {bead.id: dict(store.bead(bead.id).fields) for bead in store.tip.every()} == beads
 
 
+@pytest.mark.parametrize("name", CASES)
+def test_every_verb_can_be_asked_for_a_bead_by_its_uid(name: str) -> None:
+    store, operation = a_hub(), CASES[name].make()
+    assert operation.known_by_uid("hub-a", store.tip) is None
+
+
 @pytest.mark.parametrize("name", [*CASES, *BY_DIFFERENCE])
 def test_a_change_is_told_in_words(name: str) -> None:
     store, operation = a_hub(), {**CASES, **BY_DIFFERENCE}[name].make()
