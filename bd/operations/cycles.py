@@ -1,4 +1,4 @@
-"""Cycles in imported data: edges that would close one become links that block nothing.
+"""Circles in imported data, which messages call cycles: edges that would close one become links that block nothing.
 
 Nothing is lost (an export writes such a link as the original edge), and nothing waits for itself. Which edge gives way depends on
 the graph alone, never on the order in which it was read.
@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from bd.core.model import Bead, Change, Overlay
+from bd.core.queries import made_of
 from bd.core.schema import WAITING_LINKS
 from bd.policy.circles import WAITS_FOR, Order, Step, shortest_circle
 from bd.policy.dag import awaited, parent_loops
@@ -26,7 +27,7 @@ _SHOWN = 100
 
 
 def untangled(beads: Mapping[str, Bead], snapshot: Snapshot) -> tuple[dict[str, Bead], list[str]]:
-    """Return the beads without cycles of edges, and notes about what was changed.
+    """Return the beads without circles, and notes about what was changed.
 
     Of the beads that go round together the youngest gives way, and waits for none of the others; then again, until none do.
     What a bead waits for in its own tree gives way last: most often it closes after that anyhow.
@@ -79,7 +80,7 @@ def _without_parent_loops(kept: dict[str, Bead], snapshot: Snapshot) -> list[str
 
 
 def _age(bead: Bead) -> tuple[str, str]:
-    return bead.created_at, bead.id
+    return made_of(bead.fields), bead.id
 
 
 def _unblocked(bead: Bead, target: str) -> tuple[Bead, str]:

@@ -109,9 +109,9 @@ class Order:
         return self._snapshot.children_of(bead_id) if self._children is None else self._children.get(bead_id, [])
 
     def knots(self, starts: Iterable[Step], within: Collection[Step] | None = None) -> Iterator[list[Step]]:
-        """The steps that can't be put in order, as sets in which each comes before each, as far as the starts reach.
+        """The steps that can't be put in order, as far as the starts reach: the strongly connected components of the steps.
 
-        Tarjan's strongly connected components, without recursion: every step and edge is looked at once.
+        In each, every step comes before every other. Tarjan's algorithm without recursion: every step and edge is looked at once.
         """
         index: dict[Step, int] = {}
         low: dict[Step, int] = {}

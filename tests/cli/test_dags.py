@@ -165,3 +165,18 @@ def test_a_dag_in_full(local_hub: Clone, plan: str) -> None:
     local_hub.here("close", two)
     assert local_hub.here("dag", "list", "--all", "--json").json[0]["status"] == "completed"
     assert [row["id"] for row in local_hub.here("ready", "--json").json] == [root], "the root comes last"
+
+
+def test_dags_are_listed_by_age_to_the_fraction_of_a_second(local_hub: Clone) -> None:
+    made = {"web-a": "2026-02-20T09:00:00.5Z", "web-b": "2026-02-20T09:00:00Z"}
+    issues = [
+        {"id": bead_id, "title": bead_id, "created_at": at, "updated_at": at, "status": "open", **more}
+        for root, at in made.items()
+        for bead_id, more in (
+            (root, {}),
+            (f"{root}.1", {"dependencies": [{"issue_id": f"{root}.1", "depends_on_id": root, "type": "parent-child"}]}),
+        )
+    ]
+    (local_hub.path / "issues.jsonl").write_text("\n".join(map(json.dumps, issues)))
+    local_hub.here("import", "issues.jsonl")
+    assert [dag["id"] for dag in local_hub.here("dag", "list", "--json").json] == ["web-b", "web-a"]

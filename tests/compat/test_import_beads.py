@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from ulid import ULID
 
 from bd.core.errors import BadInput, DoesNotFit, IdTaken
-from bd.core.ids import is_ulid
 from bd.operations.import_beads import Import, derived_uid
 from bd.operations.registry import from_json
 from bd.policy.circles import circles
@@ -44,7 +44,7 @@ def test_new_beads_keep_id_and_times_and_get_the_same_uid_everywhere() -> None:
     bead = one.bead("web-1")
     assert (bead.created_at, bead.updated_at, bead.owner) == (OLD, OLD, "person@example.org")
     assert bead.uid == other.bead("web-1").uid == derived_uid("web-1", OLD)
-    assert is_ulid(str(bead.uid))
+    assert str(ULID.from_str(str(bead.uid))) == bead.uid
     assert derived_uid("web-2", OLD) != bead.uid
 
 
@@ -208,6 +208,13 @@ def test_a_circle_through_a_parent_is_opened_at_the_edge_that_closes_it() -> Non
     )
     assert store.bead("e-1").depends_on == ["t-2"]
     assert store.bead("t-2").links[0] == ("blocks", "t-1")
+
+
+def test_a_fraction_of_a_second_is_younger_than_its_second() -> None:
+    store = MemoryStore()
+    early, late = "2026-02-20T09:00:00Z", "2026-02-20T09:00:00.5Z"
+    store.publish(importing(record("a", depends_on=["b"], created_at=late), record("b", depends_on=["a"], created_at=early)))
+    assert (store.bead("a").depends_on, store.bead("b").depends_on) == ([], ["a"])
 
 
 def test_a_circle_that_the_hub_has_already_is_only_told() -> None:

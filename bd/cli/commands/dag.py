@@ -9,6 +9,7 @@ from bd.cli.spec import Argument, Command, Flag, Group, Option, one_of
 from bd.compat import dag_export
 from bd.core import ids
 from bd.core.errors import NoSuchBead
+from bd.core.queries import made_of
 from bd.core.times import age_text
 from bd.operations.close import Cancel
 from bd.policy.budget import left_under
@@ -118,7 +119,7 @@ def list_dags(app: App, status: str | None, *, everything: bool) -> None:
     found = Dags(app.snapshot(), app.now).every()
     hidden = () if everything or status else ("completed", "cancelled")
     shown = [dag for dag in found if dag.status not in hidden and status in (None, dag.status)]
-    shown.sort(key=lambda dag: (dag.root.priority, dag.root.created_at, dag.root.id))
+    shown.sort(key=lambda dag: (dag.root.priority, made_of(dag.root.fields), dag.root.id))
     if app.out.is_json:
         app.out.json([dag_export.summary(dag) for dag in shown])
     elif app.out.quiet:
