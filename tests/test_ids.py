@@ -33,7 +33,6 @@ def test_a_ulid_is_what_the_ulid_library_reads() -> None:
         read = ULID.from_str(text)
         assert str(read) == text
         assert before.milliseconds <= read.milliseconds <= after.milliseconds
-        assert ids.is_ulid(text)
     assert len(set(minted)) == 100
 
 
@@ -45,11 +44,6 @@ def test_the_same_moment_and_randomness_are_the_same_text(at_ms: int, random: by
 def test_ulids_sort_by_time() -> None:
     minted = [ids.ulid(at_ms, bytes(10)) for at_ms in (1_000, 2_000, 1_700_000_000_000, 1_700_000_000_001, 4_000_000_000_000)]
     assert minted == sorted(minted)
-
-
-@pytest.mark.parametrize("text", ["", "hub-7k3q", "0" * 25, "0" * 27, "8" + "Z" * 25, "01ARZ3NDEKTSV4RRFFQ69G5FAU!"])
-def test_what_is_no_ulid(text: str) -> None:
-    assert not ids.is_ulid(text)
 
 
 # --- bead ids ---------------------------------------------------------------------------------

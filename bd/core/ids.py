@@ -32,17 +32,6 @@ def ulid(at_ms: int, random: bytes) -> str:
     return "".join(chars).upper()
 
 
-def is_ulid(text: str) -> bool:
-    """Return whether the text is a well-formed ULID (checked by python-ulid)."""
-    from ulid import ULID
-
-    try:
-        ULID.from_str(text.upper())
-    except ValueError:
-        return False
-    return True
-
-
 def suffixes(uid: str) -> Iterable[str]:
     """Return the suffixes that a bead with this uid may take, in order: 4 random characters, then more."""
     random_part = uid[_TIME_CHARS:].lower()
@@ -119,7 +108,10 @@ def agent_from_person(name: str) -> str:
 
 
 def check_prefix(text: str) -> str:
-    """Return the id prefix if it can be one. Raises BadInput."""
+    """Return the id prefix if a new hub may have it. Raises BadInput.
+
+    Stricter than `is_prefix`, by which older hubs keep theirs: no dots, which are for children, and room for them in an id.
+    """
     if len(text) > _LONGEST_PREFIX or not _is_word(text, dots=False):
         raise BadInput(f"{text!r} can't be an id prefix", hint="letters, digits and -, such as hub")
     return text
@@ -142,15 +134,15 @@ def resolve(typed: str, matching: Callable[[str], Iterable[str]], exists: Callab
         if len(found) > 1:
             raise Ambiguous(text, found)
         meant = found.pop() if found else None
-        if meant and _is_prefix(text, meant):
+        if meant and _is_prefix_alone(text, meant):
             raise BadInput(f"{text} is only what ids begin with", hint=f"type more of the id, such as {meant}")
         if meant:
             return meant
     raise NoSuchBead(text)
 
 
-def _is_prefix(text: str, bead_id: str) -> bool:
-    """Whether the text is no more of an id than its prefix, or a part of that up to a hyphen."""
+def _is_prefix_alone(text: str, bead_id: str) -> bool:
+    """Return whether the text is no more of an id than its prefix, or a part of that up to a hyphen."""
     if suffix_of(bead_id).startswith(text):
         return False
     return len(text) <= bead_id.find("-") or bead_id.startswith(f"{text.removesuffix('-')}-")
