@@ -6,9 +6,10 @@ from typing import Any
 
 import pytest
 
+from bd.core import known_keys
 from bd.core.errors import BadInput
 from bd.core.known_keys import unknown_keys
-from bd.core.schema import CONFIG_PATH
+from bd.core.schema import CONFIG_PATH, RETRY_KEYS
 from bd.core.settings import KEYS, may_set, merge
 from bd.policy.friction import rules_of as friction_rules
 from bd.policy.hub_settings import NAME, SETTINGS, TYPE, find_setting, in_the_way, is_set, leaves, setting_of, with_value
@@ -46,6 +47,19 @@ def test_every_setting_is_set_found_and_unset(pattern: tuple[str, ...]) -> None:
     assert unknown_keys(CONFIG_PATH, after) == []  # what can be set is read
     assert with_value(after, path, None) == before
     assert with_value(before, path, None) == before
+
+
+@pytest.mark.parametrize(
+    ("above", "known"),
+    [
+        (("stealing",), known_keys._STEALING),
+        (("friction",), known_keys._FRICTION),
+        (("defaults", "retry"), RETRY_KEYS),
+        (("defaults", "retry", "types", TYPE), known_keys._TYPES_OF_RETRY),
+    ],
+)
+def test_what_is_read_below_a_key_can_be_set(above: tuple[str, ...], known: tuple[str, ...]) -> None:
+    assert {one.path[-1] for one in SETTINGS if one.path[:-1] == above} == {*known}
 
 
 def test_a_value_leaves_its_neighbours_alone() -> None:
