@@ -400,7 +400,7 @@ class OlderFormat(Damaged):
     code = "older_format"
 
     def __init__(self, version: int, own: int) -> None:
-        hint = "upgrade it with `bd doctor --fix` once every machine has this version of bd; reads still work"
+        hint = "upgrade it with `bd upgrade` once every machine has this version of bd; reads still work"
         super().__init__(f"this hub has format {version}, and this bd writes format {own}", hint=hint)
 
 

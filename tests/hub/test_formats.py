@@ -1,4 +1,4 @@
-"""A hub's format: a newer one is read and never written, an older one is read and brought forward by the doctor alone."""
+"""A hub's format: a newer one is read and never written, an older one is read, and upgraded before it is written."""
 
 from __future__ import annotations
 
@@ -124,13 +124,20 @@ def test_a_hub_that_is_brought_forward_while_a_bead_is_in_work(hub: Path, tmp_pa
 
 
 @pytest.mark.parametrize("command", WRITES)
-def test_an_older_hub_takes_no_write_but_the_doctor_s(command: str, hub: Path, tmp_path: Path, alice: Clone) -> None:
+def test_an_older_hub_takes_no_write_but_its_upgrade(command: str, hub: Path, tmp_path: Path, alice: Clone) -> None:
     planted = plant(hub, tmp_path, f"format: {OLDER}\nprefix: hub\nmax_attempts: 4\n")
     refused = alice.here("--json", *command.split(), code=7)
     assert tip(hub) == planted
     assert refused.json["code"] == "older_format"
-    assert "bd doctor --fix" in refused.json["hint"]
+    assert "bd upgrade" in refused.json["hint"]
     assert alice.here("show", "hub-a", "--json").json[0]["title"] == "A"
+
+
+def test_the_command_that_the_hint_names_upgrades_an_older_hub(hub: Path, tmp_path: Path, alice: Clone) -> None:
+    plant(hub, tmp_path, f"format: {OLDER}\nprefix: hub\n")
+    alice.here("upgrade")
+    assert log(hub)[0].startswith(f"upgrade: the hub from format {OLDER} to {versions.FORMAT}")
+    alice.here("claim", "hub-a", "--agent", "coder")
 
 
 def test_the_doctor_brings_an_older_hub_forward_in_one_commit(hub: Path, tmp_path: Path, alice: Clone) -> None:
