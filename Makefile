@@ -51,10 +51,10 @@ recording: $(STAMP)  ## docs/demo.cast and docs/demo.svg anew
 links: $(STAMP)  ## the links that lead outside, over the network
 	$(BIN)/sphinx-build --quiet -b linkcheck docs site/links
 
-histories: $(STAMP)  ## fleets in memory in which everything fails that can: SEED=.. SECONDS=..
+histories: $(STAMP)  ## fleets in memory with every possible failure: SEED=.. SECONDS=..
 	$(BIN)/python -m tests.histories --seed $(SEED) --seconds $(SECONDS)
 
-torture: $(STAMP)  ## histories in which everything fails that can: SEED=.. RUNS=..
+torture: $(STAMP)  ## histories with every possible failure: SEED=.. RUNS=..
 	$(BIN)/python -m tests.torture --seed $(SEED) --runs $(RUNS)
 
 # Without what compares loaded modules, for coverage loads some of its own, and the transcripts, whose forked processes it slows most.
