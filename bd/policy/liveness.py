@@ -1,4 +1,4 @@
-"""Is a claim's holder still working, and if not, since when: heartbeats, their age, stalls (docs/protocol.md, "Signs of life").
+"""Is a claim's holder still working, and if not, since when: heartbeats, their age, stalls (docs/protocol.md, "Heartbeats").
 
 This module judges observations; worker/fleet_state.py makes them, and operations/heartbeat.py frees stalled beads.
 
@@ -52,7 +52,7 @@ STAMPS_ALONE = Sight(trusts_stamps=True)
 
 
 class Stall(NamedTuple):
-    """A claim whose holder is presumed gone. `why` is a code, `text` the end of a sentence, `since` the last sign of life.
+    """A claim whose holder is presumed gone. `why` is a code, `text` the end of a sentence, `since` its latest activity.
 
     `is_unheard`: another clone made the claim on request, and its holder never showed that it knew.
     """
@@ -89,7 +89,7 @@ class Silence(NamedTuple):
 
 
 def sign_of(claim: Mapping[str, Any], beat: str | None) -> str:
-    """Return a text that changes with every sign of life of a claim: its commits' stamps, and its heartbeat."""
+    """Return a text that changes with every activity of a claim: its commits' stamps, and its heartbeat."""
     return " ".join([claim.get("started_at") or "", claim.get("heartbeat_at") or claim.get("claimed_at") or "", beat or ""])
 
 

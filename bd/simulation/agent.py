@@ -89,7 +89,7 @@ class Agent:
             yield again_s
             again_s = min(_LONGEST_AGAIN_S, 2 * again_s)
 
-    # --- signs of life ---
+    # --- heartbeats ---
 
     def _beat(self, until_s: float) -> Generator[float, None, None]:
         """The beats of a claim: pushes beside the branch that nobody waits for."""

@@ -64,7 +64,7 @@ class Sight(NamedTuple):
 
 
 class Tally:
-    """What a run counts. `pushes` move the branch, or try to; `asks` move intents, and `signs` the refs of signs of life.
+    """What a run counts. `pushes` move the branch, or try to; `asks` move intents, and `signs` the refs of heartbeats.
 
     `own_pushes` are those that the agents' claims and closes needed, asks among them; the others made beads. `reads` are
     fetches and listings. `by_minute` has every push.
@@ -86,7 +86,7 @@ class Tally:
         self._count_at(at_s)
 
     def count_sign(self, at_s: float) -> None:
-        """A sign of life."""
+        """A heartbeat."""
         self.signs += 1
         self._count_at(at_s)
 

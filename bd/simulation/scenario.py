@@ -28,7 +28,7 @@ class Scenario(NamedTuple):
     `load` sets the arrivals by the agents there are: the part of the time that the work keeps them busy. Beads arrive
     `burst` at a time; `backlog` of them are there at the start. `intervals_s` go round the agents. Agents wait as `bd work` does, peeking at the hub, or (`cron`) are
     started every interval. Agents start within `starts_s`; None: at any time of a fleet that has run before.
-    `heartbeat_s` 0: nobody gives signs of life.
+    `heartbeat_s` 0: nobody sends heartbeats.
     """
 
     agents: int = 20

@@ -47,7 +47,7 @@ class Heartbeat(NamedTuple):
 class SteadyClock:
     """A clock for one claim's heartbeats that never goes back, so that no heartbeat is sent twice.
 
-    Observers compare the names of heartbeats, which are made of their times: a name that was seen before is no sign of life.
+    Observers compare the names of heartbeats, which are made of their times: a name that was seen before shows nothing.
     """
 
     def __init__(self, runtime: Runtime) -> None:

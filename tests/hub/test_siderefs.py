@@ -57,7 +57,7 @@ def beats_on(hub: Path) -> dict[str, str]:
 
 
 def claim(hub: Opened, bead: str = "hub-a", by: str = "ref") -> str:
-    """Claim a bead with signs of life; the token."""
+    """Claim a bead with heartbeats; the token."""
     operation = Claim(by="agent:coder", at=AT, runtime=RUNTIME, agent="coder", ids=[bead], heartbeat={"interval_s": 30, "by": by})
     written = hub.publish(operation)
     assert written.change is not None

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def test_a_bitmap_makes_no_push_send_whole_folders(clone: Callable[[str], Clone]) -> None:
-    """A clone of a bare hub on the same machine takes its bitmaps along, and a sign of life on the hub is in them."""
+    """A clone of a bare hub on the same machine takes its bitmaps along, and a heartbeat on the hub is in them."""
     alice = clone("alice")
     (alice.path / "beads").mkdir()
     for number in range(400):

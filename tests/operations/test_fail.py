@@ -96,7 +96,7 @@ def test_what_nobody_claimed_does_not_fail(bead: Any) -> None:
 
 def test_another_may_say_so_by_force() -> None:
     store = MemoryStore(held())
-    store.publish(fail(who="overseer", tokens={}, force=True, reason="stalled", error="no sign of life"))
+    store.publish(fail(who="overseer", tokens={}, force=True, reason="stalled", error="no heartbeat"))
     bead = store.bead("hub-a")
     assert bead.status == "open"
     assert bead.get("failures")[0]["agent"] == "coder", "whose attempt it was"

@@ -1,4 +1,4 @@
-"""Signs of life as commits, and freeing stalled claims: only if nothing has happened since they were found stalled."""
+"""Heartbeats as commits, and freeing stalled claims: only if nothing has happened since they were found stalled."""
 
 from __future__ import annotations
 

@@ -126,7 +126,7 @@ def reassign(yard: Yard, clone: str, agent: str = "boss") -> Call:
 
 
 def beating_claim(yard: Yard, clone: str, agent: str) -> Call:
-    """A claim that promises signs of life, as `bd work` makes it, whose holder goes on with other things."""
+    """A claim that promises heartbeats, as `bd work` makes it, whose holder goes on with other things."""
 
     def claim() -> int:
         from bd.core.errors import BdError

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from bd.store.contract import Repository
 
 WEEK_S = 7 * 86400
-# How far another clock may be ahead of this one (docs/protocol.md, "Signs of life").
+# How far another clock may be ahead of this one (docs/protocol.md, "Heartbeats").
 AHEAD_S = 1800
 _AUTHOR = b"bd <beat@bd>"
 

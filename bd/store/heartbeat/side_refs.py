@@ -1,4 +1,4 @@
-"""Side refs: the heartbeats of claims and the agents' records (docs/protocol.md, "Signs of life").
+"""Side refs: the heartbeats of claims and the agents' records (docs/protocol.md, "Heartbeats").
 
 They are claims to be checked, never the truth: the branch alone decides. They are used on a remote only after one probe, whose
 result the clone remembers. No clone keeps local copies: refs are listed, and their objects fetched when needed. In a hub without
