@@ -246,7 +246,7 @@ def test_never_by_substring_and_never_by_pattern(typed: str) -> None:
 @pytest.mark.parametrize("typed", ["m", "my", "my-", "my-hub", "my-hub-", " my-hub- "])
 def test_the_prefix_alone_is_no_id_although_only_one_begins_so(typed: str) -> None:
     alone = MemorySnapshot([make_bead("my-hub-a1b2")])
-    with pytest.raises(BadInput, match="only what ids begin with"):
+    with pytest.raises(BadInput, match="is only a prefix"):
         ids.resolve(typed, alone.starting, alone.exists)
     for more in ("my-hub-a", "a1", "my-hub-a1b2"):
         assert ids.resolve(more, alone.starting, alone.exists) == "my-hub-a1b2"

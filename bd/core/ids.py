@@ -135,7 +135,7 @@ def resolve(typed: str, matching: Callable[[str], Iterable[str]], exists: Callab
             raise Ambiguous(text, found)
         meant = found.pop() if found else None
         if meant and _is_prefix_alone(text, meant):
-            raise BadInput(f"{text} is only what ids begin with", hint=f"type more of the id, such as {meant}")
+            raise BadInput(f"{text} is only a prefix", hint=f"type more of the id, such as {meant}")
         if meant:
             return meant
     raise NoSuchBead(text)

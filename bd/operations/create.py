@@ -65,9 +65,9 @@ def minted_id(settings: Settings, uid: str, is_taken: Callable[[str], bool], par
     """A new bead's id. Raises Damaged or BadInput for a prefix that no id can begin with: what is there stays readable."""
     prefix = settings.prefix
     if not parent and not ids.is_prefix(prefix):
-        words, hint = f"prefix = {prefix!r}: ids can't begin with it", "`bd config set prefix hub`: letters, digits, - and _"
+        words, hint = f"prefix = {prefix!r}: no id can start with it", "`bd config set prefix hub`: letters, digits, - and _"
         if settings.sources.get("prefix") == "hub":
-            raise Damaged(f"{CONFIG_PATH} has {words}", hint=f"{hint}; ids that are there stay")
+            raise Damaged(f"{CONFIG_PATH} has {words}", hint=f"{hint}; existing ids stay")
         raise BadInput(f"{words} ({settings.sources.get('prefix')})", hint="`bd config list` shows where it is from")
     return ids.bead_id(prefix, uid, is_taken, parent)
 

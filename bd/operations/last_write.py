@@ -31,8 +31,8 @@ def _to_undo(hub: Clone) -> tuple[dict[str, str], dict[str, str]]:
     known = hub.noted_json("last.json", {"writes": [{"commit": str, "subject": str}], "undone": {...: str}})
     writes = known["writes"] if known else [last] if last else []
     if not writes or not is_oid(writes[-1]["commit"]):
-        earlier = "everything that it remembers is taken back" if last else "it has written nothing"
-        raise NotFound(f"this clone has nothing to take back: {earlier}", hint="`bd history ID` shows what a bead was")
+        earlier = "every write that it remembers has been undone" if last else "it has written nothing"
+        raise NotFound(f"nothing to undo in this clone: {earlier}", hint="`bd history ID` shows what a bead was")
     return writes[-1], {bead_id: at for bead_id, at in known["undone"].items() if is_oid(at)} if known else {}
 
 

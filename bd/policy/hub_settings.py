@@ -40,12 +40,12 @@ class Setting(NamedTuple):
 
     @property
     def default_value(self) -> Any:
-        """What holds where nobody says anything; empty for nothing."""
+        """The value of an unset setting; empty if there is none."""
         return self.read(self.default) if self.default else ""
 
     @property
     def is_open(self) -> bool:
-        """Whether it stands for many settings, one for each type or name, or is only there when it is set."""
+        """True if it stands for many settings, one for each type or name, or exists only while it is set."""
         return TYPE in self.path or NAME in self.path or self.path == ("notify",)
 
 
@@ -134,7 +134,7 @@ _STEALING = stealing.Rules()
 _FRICTION = friction.Rules()
 _TYPES = (*TYPES, "publish")
 _OF_DEFAULTS = ("expected", "max_cost_usd", "retry")
-_MAX_ATTEMPTS = ("max_attempts", (_count, "", "claims a bead of the type may use up"))
+_MAX_ATTEMPTS = ("max_attempts", (_count, "", "maximum number of attempts on a bead of this type"))
 
 SETTINGS = (
     Setting(("defaults", "expected", TYPE), _duration, "how long a bead of a type is expected to take", EVERYWHERE),
@@ -145,7 +145,10 @@ SETTINGS = (
         for key, (read, _, words) in (*_RETRY.items(), _MAX_ATTEMPTS)
     ),
     Setting(
-        ("stealing", "idle"), _duration, "how long an agent is idle before it receives", default=duration_text(_STEALING.idle_s)
+        ("stealing", "idle"),
+        _duration,
+        "how long an agent must be idle before beads move to it",
+        default=duration_text(_STEALING.idle_s),
     ),
     *(
         Setting(("stealing", key), read, words, default=f"{getattr(_STEALING, key):g}")
@@ -157,10 +160,10 @@ SETTINGS = (
             ("cross_base", _number, "from this base priority on also to agents of another kind"),
         )
     ),
-    Setting(("friction",), _truth, "whether beads about friction are made without being asked for", default="false"),
+    Setting(("friction",), _truth, "whether idle agents create beads about friction", default="false"),
     Setting(("friction", "window"), _time, "the time in which attempts count", default=duration_text(_FRICTION.window_s)),
-    Setting(("friction", "rate"), _positive, "the part of the attempts that has to fail", default=f"{_FRICTION.rate:g}"),
-    Setting(("friction", "least"), _count, "of at least this many attempts", default=str(_FRICTION.least)),
+    Setting(("friction", "rate"), _positive, "the share of attempts that must fail", default=f"{_FRICTION.rate:g}"),
+    Setting(("friction", "least"), _count, "the minimum number of attempts", default=str(_FRICTION.least)),
     Setting(("notify",), _text, "the command that tells people", EVERYWHERE),
     Setting(("notify", NAME), _text, "one of several commands that tell people", EVERYWHERE),
     Setting(("validators", NAME), _text, "the command of a validator", EVERYWHERE),
@@ -189,7 +192,7 @@ def find_setting(path: tuple[str, ...], types: Iterable[str] = ()) -> Setting | 
 
 
 def _all_fit(words: Iterable[str], pattern: tuple[str, ...], types: tuple[str, ...]) -> bool:
-    """Whether each of the words fits its level of a pattern, as far as they go."""
+    """Return whether each of the words fits its level of a pattern, as far as they go."""
     return all(_fits(word, level, types) for word, level in zip(words, pattern, strict=False))
 
 
@@ -198,7 +201,7 @@ def _fits(word: str, pattern: str, types: tuple[str, ...]) -> bool:
 
 
 def _hint(path: tuple[str, ...], types: tuple[str, ...]) -> str:
-    """What may be meant: each word that is none at its level in place of what it resembles there; else what there is."""
+    """Return a hint: the path with each unknown word replaced by the one it resembles, else the possible words."""
     patterns = [one.path for one in SETTINGS] + [(name,) for name in (*KEYS, *PLACE_KEYS)]
     patterns += [("defaults", name) for name in KEYS if name not in PROCESS_KEYS]
     if path[0] in _OF_DEFAULTS:
@@ -224,7 +227,7 @@ def _choice(above: list[str], names: tuple[str, ...]) -> str:
 
 
 def is_set(layer: Mapping[str, Any], path: Iterable[str]) -> bool:
-    """Whether a layer says anything at a path, or below it."""
+    """Return whether a layer has a value at a path, or below it."""
     found: Any = layer
     for name in path:
         found = found.get(name) if isinstance(found, dict) else None

@@ -57,10 +57,8 @@ def _refuse_wide_steps(cron: str) -> None:
             begin, end = _whole(first), _whole(last)
             length = end - begin + 1 if dash and begin is not None and end is not None else high - low + 1
             if (_whole(step) or 0) > length:
-                words = f"{part!r} steps by {step} through {length} {name}: it would fire only at the first of them"
-                raise BadInput(
-                    f"{cron!r} never means what it says: {words}", hint=f"a step of at most {length}, or a list such as 0,30"
-                )
+                words = f"the step {step} in {part!r} is longer than the {length} {name} of its {'range' if dash else 'field'}"
+                raise BadInput(f"{cron!r}: {words}", hint=f"a step of at most {length}, or a list such as 0,30")
 
 
 def _whole(text: str) -> int | None:

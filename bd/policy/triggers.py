@@ -196,7 +196,7 @@ def forge_key(on: On, event: Mapping[str, Any], delivery: str | None, *, once: b
     action = _action(on, event)
     if action != on.action or about is None:
         there = f"action {action!r}" if about is not None else f"no {_ABOUT.get(on.what, (on.what.removesuffix('s'),))[0]}"
-        raise BadInput(f"this is no {on.what}.{on.action}: it has {there}", hint="pass the forge's payload unchanged")
+        raise BadInput(f"this is not {on.what}.{on.action}: it has {there}", hint="pass the forge's payload unchanged")
     address = about.get("html_url") or about.get("url")
     key = (address or delivery) if once and on.action in _ONCE else (delivery or address)
     if not isinstance(key, str) or not key or len(key) > _KEY_LIMIT:

@@ -44,7 +44,7 @@ class AllowList(NamedTuple):
 
 
 def allow_list(entries: Iterable[str]) -> AllowList:
-    """Parse the setting `url_allow`. Raises BadInput for an entry that is no host, ending, network or address."""
+    """Parse the setting `url_allow`. Raises BadInput for an entry that is not a host, an ending, a network or an address."""
     names: set[str] = set()
     endings: list[str] = []
     networks: list[Network] = []
@@ -59,7 +59,7 @@ def allow_list(entries: Iterable[str]) -> AllowList:
         elif "/" in text and address_of(text.partition("/")[0]) is not None:
             networks.append(_network(text))
         elif not _NAME.fullmatch(ending.removeprefix(".") or text):
-            raise BadInput(f"{entry!r} is no host, ending, network or address", hint=_HINT)
+            raise BadInput(f"{entry!r} is not a host, an ending, a network or an address", hint=_HINT)
         elif ending:
             endings.append(ending)
         else:
@@ -71,4 +71,4 @@ def _network(text: str) -> Network:
     try:
         return ip_network(text)
     except ValueError as error:
-        raise BadInput(f"{text!r} is no network: {error}", hint=_HINT) from None
+        raise BadInput(f"{text!r} is not a network: {error}", hint=_HINT) from None

@@ -77,7 +77,7 @@ def _files(hub: Clone, snapshot: CachedSnapshot) -> Iterator[Finding]:
         yield Finding("damage", "double_id", damage.path, damage.reason)
     version = version_of(hub.repo, snapshot)
     if version is None and snapshot.record(CONFIG_PATH) is not None:
-        words = f"names no format, and bd writes nothing until it does; `git log -p {CONFIG_PATH}` shows the previous content"
+        words = f"names no format, and bd writes nothing until it does; `git log -p {CONFIG_PATH}` has what stood there"
         yield Finding("damage", "format", CONFIG_PATH, words)
     if version is not None and versions.WRITABLE_SINCE <= version < versions.VOLUMES_SINCE:
         words = f"has format {version}, in which each archived bead has its own file; many of them make pushes slow"
@@ -201,7 +201,7 @@ def stale_capacity(snapshot: Snapshot, now: datetime) -> dict[str, dict[str, Any
 def _clone(hub: Clone, snapshot: CachedSnapshot) -> Iterator[Finding]:
     prefix = snapshot.config().get("prefix")
     if prefix and not is_prefix(prefix):
-        words = f"has prefix = {prefix!r}: ids can't begin with it, so bd creates nothing; `bd config set prefix hub` sets another, and existing ids stay"
+        words = f"has prefix = {prefix!r}: no id can start with it, so no bead can be created; `bd config set prefix hub`, existing ids stay"
         yield Finding("damage", "setting", CONFIG_PATH, words)
     try:
         hub.settings(snapshot)
@@ -235,7 +235,7 @@ def _clone(hub: Clone, snapshot: CachedSnapshot) -> Iterator[Finding]:
     for path in (*locks, os.path.join(hub.repo.common_dir, f"{hub.branch}.lock")):
         if os.path.exists(path):
             yield Finding("warning", "git_lock", path, "is there; if no git command runs here, remove it")
-    if hub.repo.is_shallow:
+    if os.path.exists(os.path.join(hub.repo.common_dir, "shallow")):
         yield Finding("note", "shallow", hub.repo.common_dir, "is a shallow clone: history is cut off")
 
 

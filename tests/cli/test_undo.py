@@ -82,5 +82,5 @@ def test_when_everything_is_taken_back_there_is_nothing_left_to_take(clone: Call
     tip = git(ada.path, "rev-parse", "HEAD")
     assert "was changed since" in ada.here("undo", code=5).err, "its own write is no longer the last word on that bead"
     gone = bob.here("undo", code=4)
-    assert "everything that it remembers is taken back" in gone.err
+    assert "every write that it remembers has been undone" in gone.err
     assert git(ada.path, "rev-parse", "HEAD") == tip

@@ -131,7 +131,7 @@ def test_killed_at_a_step(clones: tuple[Clone, Clone], hub: Path, tmp_path: Path
     [
         ("[1]", "not a JSON object"),
         ("{", "is not JSON"),
-        ('{"action": "closed", "pull_request": {}}', "this is no pull_request.opened"),
+        ('{"action": "closed", "pull_request": {}}', "this is not pull_request.opened"),
         ('{"action": "opened", "issue": {}}', "has no pull_request"),
         ('{"action": "opened", "pull_request": {}}', "the event has no id"),
         ('{"action": "opened", "pull_request": "x"}', "has no pull_request"),

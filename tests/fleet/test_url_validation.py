@@ -278,7 +278,7 @@ def test_neither_the_hub_nor_the_environment_says_what_may_be_asked(
     assert verdict(local_hub, data=web.url("127.0.0.1")).is_for_person
     assert web.asked == []
     assert "a matter of each machine" in local_hub.here("config", "set", "url_allow", "127.0.0.1", code=2).err
-    assert "is no host" in local_hub.here("config", "set", "url_allow", "http://x", "--clone", code=2).err
+    assert "is not a host" in local_hub.here("config", "set", "url_allow", "http://x", "--clone", code=2).err
     local_hub.here("config", "set", "url_allow", "ci.example.org, 127.0.0.1", "--clone")
     assert verdict(local_hub, data=web.url("127.0.0.1")).passed
 
