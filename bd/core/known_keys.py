@@ -60,7 +60,7 @@ class UnknownKey(NamedTuple):
 
     @property
     def words(self) -> str:
-        """What is wrong, and what may be meant."""
+        """The problem, and the key that may be meant."""
         if self.nearest == self.key:
             return f"has the key {self.key} with dots in it, which nothing reads: write maps within maps, as `bd config set` does"
         if self.key == _REGISTRATION and self.path.startswith(AGENTS_DIR):
@@ -70,7 +70,7 @@ class UnknownKey(NamedTuple):
 
     @property
     def is_reported(self) -> bool:
-        """Whether it is a mistake for sure: in a bead keys of one's own are as good as any, unless one resembles a known one."""
+        """True if it is surely a mistake; a bead may have keys of one's own, unless one resembles a known key."""
         return self.nearest is not None or not self.path.startswith(BEADS_DIR)
 
 

@@ -306,13 +306,13 @@ def is_agent(text: str) -> bool:
 
 
 def is_token(text: str) -> bool:
-    """Whether the text can be a claim's token; it names files and refs."""
+    """Return whether the text can be a claim's token; it names files and refs."""
     is_plain = text.isascii() and text.replace("_", "").replace("-", "").isalnum()
     return is_plain and text[0] not in "_-" and len(text) <= _TOKEN_LIMIT
 
 
 def flaw_of_claim(claim: Mapping[str, Any]) -> str:
-    """Why a map can't be a claim: its agent and its token name files and refs. Empty where it can."""
+    """Return why a map can't be a claim: its agent and its token name files and refs. Empty if it can."""
     agent, token = claim.get("agent"), claim.get("token")
     if not (agent and token):
         return "has a claim without agent or token"

@@ -151,7 +151,7 @@ KEYS: dict[str, Key] = {
 
 
 def is_duration(name: str) -> bool:
-    """Whether a setting is a length of time, kept in seconds."""
+    """Return whether a setting is a length of time, kept in seconds."""
     return KEYS[name].read in (_seconds, _half_life)
 
 

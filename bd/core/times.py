@@ -110,7 +110,7 @@ def _seconds_of(text: str) -> float | None:
 
 
 def _is_duration(text: str) -> bool:
-    """Whether a time that was typed is so far from now; a number alone may be a date, and says no unit."""
+    """Return whether a typed time is a distance from now. A bare number is not: it may be a date, and has no unit."""
     return not _is_number(text) and _seconds_of(text) is not None
 
 

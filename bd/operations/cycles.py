@@ -58,7 +58,7 @@ def untangled(beads: Mapping[str, Bead], snapshot: Snapshot) -> tuple[dict[str, 
 
 
 def _waits(step: Step, inside: Collection[Step], order: Order) -> list[Step]:
-    """What a step of a knot waits for in it, by dependencies and links."""
+    """Return the steps of a knot that one of them waits for, by dependencies and links."""
     return sorted(target for target, edge in order.before(step).items() if edge == WAITS_FOR and target in inside)
 
 

@@ -24,12 +24,12 @@ class Stamp(NamedTuple):
 
     @property
     def is_backdated(self) -> bool:
-        """Whether it is dated before what it follows, by more than two clocks may differ."""
+        """True if it is dated before what it follows, by more than two clocks may differ."""
         return self.after is not None and (self.after - self.at).total_seconds() > SKEW_S
 
 
 class Clocks(NamedTuple):
-    """What the stamps on a hub say of the clocks: whether the observer's is confirmed, and the names whose own is not right.
+    """The state of the clocks by the stamps on a hub: `is_confirmed` for the observer's, and the names whose clock is `doubted`.
 
     `nearest` is the stamp of somebody else that comes closest to the observer's `now`.
     """
@@ -40,11 +40,11 @@ class Clocks(NamedTuple):
     nearest: Stamp | None = None
 
     def trusts(self, name: str) -> bool:
-        """Whether the age of this name's stamps can be read off the observer's clock."""
+        """Return whether the observer's clock can measure the age of this name's stamps."""
         return self.is_confirmed and name not in self.doubted
 
     def words(self) -> str:
-        """Why the observer's clock is not confirmed, as a sentence; empty where it is."""
+        """Return why the observer's clock is not confirmed, as a sentence; empty if it is."""
         if self.is_confirmed:
             return ""
         mine = f"this machine's clock ({time_text(self.now)})"
@@ -55,7 +55,7 @@ class Clocks(NamedTuple):
 
 
 def judged(stamps: Iterable[Stamp], me: str, now: datetime) -> Clocks:
-    """What these stamps say to an observer called `me`. One clock is enough to confirm another, but not one that is doubted."""
+    """Judge the clocks by these stamps, for an observer called `me`. Any clock that is not doubted is enough to confirm another."""
     known = list(stamps)
     doubted = frozenset(stamp.by for stamp in known if stamp.is_backdated)
     others = [stamp for stamp in known if stamp.by not in (me, *doubted)]

@@ -40,7 +40,7 @@ def ancestors(bead: Bead, snapshot: Snapshot) -> list[Bead]:
 
 
 def is_below(bead: Bead, root_id: str, snapshot: Snapshot) -> bool:
-    """Whether the bead is below another at any depth; the other may be missing."""
+    """Return whether the bead is below another at any depth; the other may be missing."""
     return bead.parent == root_id or any(root_id in (parent.id, parent.parent) for parent in ancestors(bead, snapshot))
 
 
@@ -56,7 +56,7 @@ def is_under(bead_id: str, root_id: str, snapshot: Snapshot) -> bool:
 
 
 class Lineage(Generic[T]):
-    """What beads have from their parents: `each` gives what one parent adds. It is called once a parent, however many are below."""
+    """Values that beads inherit from their parents. `each` gives those of one parent, and is called once for each parent."""
 
     __slots__ = ("_above", "_each", "_snapshot")
 

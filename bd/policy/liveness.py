@@ -79,7 +79,7 @@ class Silence(NamedTuple):
 
     @property
     def seems_over(self) -> bool:
-        """Whether it has stalled by its stamp alone, if the clocks of observer and holder are right."""
+        """True if it has stalled by its stamp alone, if the clocks of observer and holder are right."""
         return self.stamp_age_s - SKEW_S > self.limit_s
 
     @property

@@ -128,7 +128,7 @@ class Readiness:
             yield from self._handed_down.above(bead)
 
     def _held_by(self, parent: Bead) -> Iterator[Hold]:
-        """What keeps the beads below a parent from being ready, as far as it is the parent's."""
+        """Yield the parent's own reasons that keep the beads below it from being ready."""
         if parent.status in ("cancelled", "blocked"):
             yield Hold(f"parent_{parent.status}", parent.id, parent, parent)
         elif _is_deferred(parent, self.now):
