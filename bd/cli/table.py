@@ -29,7 +29,7 @@ class Row(NamedTuple):
 # The commands that `--at` applies to: they answer for the past. All others concern the present, or change things.
 PAST = frozenset(
     """
-    agent attention audit blocked board children comments config context cost count dag dep dlq epic export friction history
+    agent attention audit blocked board brief children comments config context cost count dag dep dlq epic export friction history
     identity info label list log metrics plan pool prime ready rebalance repair-deps schedule search show stale stalled stats
     trigger why
     """.split()
@@ -125,7 +125,8 @@ COMMANDS: dict[str, Row] = {
         "List beads by status, label, type and more.",
         line="List or count beads by status, label; find words.",
     ),
-    "show": Row("show", "people", "Show beads in full.", line="Show beads in full, or what is below one."),
+    "brief": Row("brief", "people", "Print all that is known about a bead, for whoever works on it.", beside="show"),
+    "show": Row("show", "people", "Show beads in full.", line="Show beads in full, or what is known or below one."),
     "search": Row("search", "people", "Find beads by words in their texts.", beside="list"),
     "count": Row("count", "people", "Count beads, also by group.", beside="list"),
     "children": Row("children", "people", "List the beads below a bead.", beside="show"),

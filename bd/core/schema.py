@@ -34,7 +34,7 @@ CLAIM_FIELDS: dict[str, Kind] = {
     "folded": "bool",
     "reserved_usd": "number",
 }
-COMMENT_FIELDS: dict[str, Kind] = {"id": "text", "author": "text", "at": "time", "text": "text"}
+COMMENT_FIELDS: dict[str, Kind] = {"id": "text", "author": "text", "at": "time", "text": "text", "kind": "text"}
 FAILURE_FIELDS: dict[str, Kind] = {
     "attempt": "int",
     "agent": "text",

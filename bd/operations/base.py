@@ -93,8 +93,11 @@ class Operation:
 
     @property
     def needs_heartbeats(self) -> bool:
-        """True if `decide` needs the heartbeats of claims, listed before the branch is fetched."""
-        return False
+        """True if `decide` needs the heartbeats of claims and the agents' records, listed before the branch is fetched.
+
+        With `force` it may end a claim of somebody else, whose notes are in such a record.
+        """
+        return bool(self.args.get("force"))
 
     @property
     def is_portable(self) -> bool:

@@ -13,6 +13,7 @@ from bd import __version__
 from bd.core.model import Overlay
 from bd.core.schema import capacity_path
 from bd.core.times import time_text
+from bd.operations.progress_notes import with_reported_notes
 from bd.policy.budget import remaining
 from bd.policy.capacity import held_by, limit_of, status_by, tracked, with_outcome
 from bd.policy.roles import interval_of
@@ -66,8 +67,10 @@ def with_capacity(
 ) -> Change:
     """Return the change with the capacity files of these agents rewritten; `alive` names the one that acts.
 
-    `outcomes` says how an agent's attempt ended: done, failed or stalled. A release is none of these.
+    `outcomes` says how an agent's attempt ended: done, failed or stalled. A release is none of these. What the agents have
+    reported on attempts that end is kept in the beads.
     """
+    change = with_reported_notes(change, snapshot)
     after = Overlay(snapshot, change)
     records = dict(change.records)
     for name in sorted({name for name in names if name}):

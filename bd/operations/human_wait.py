@@ -31,8 +31,8 @@ class _Said(Operation):
     def has_been_said(self, bead: Bead) -> bool:
         return any(comment.get("id") == self.args["comment_id"] for comment in bead.comments)
 
-    def with_words(self, bead: Bead, words: str) -> Bead:
-        entry = {"id": self.args["comment_id"], "author": self.agent, "at": time_text(self.asked_at), "text": words}
+    def with_words(self, bead: Bead, kind: str, words: str) -> Bead:
+        entry = {"id": self.args["comment_id"], "author": self.agent, "at": time_text(self.asked_at), "text": words, "kind": kind}
         return bead.evolve(comments=[*bead.comments, entry])
 
 
@@ -56,7 +56,7 @@ class WaitHuman(_Said):
         self.guard(bead, snapshot)
         had = self.holder_of(bead, snapshot) or (bead.claim.agent if bead.claim else None)
         parked = lifecycle.parked_for_human(bead, question, self.asked_at)
-        after = self._with_sign(bead, self.with_words(parked, question))
+        after = self._with_sign(bead, self.with_words(parked, "question", question))
         change = Change({bead.id: after}, subject("wait-human", [bead.id], self.by), touched=(bead.id,))
         return with_capacity(change, snapshot, bead.holders, context.now, alive=had if had == self.agent else None)
 
@@ -76,5 +76,5 @@ class Answer(_Said):
         if self.has_been_said(bead):
             return Change({}, "", touched=(bead.id,))
         answered = lifecycle.answered(bead, kept_s(bead.get("prefer_agent") or "", snapshot), self.asked_at)
-        after = attended(self.with_words(answered, text), "comment", self, snapshot, context)
+        after = attended(self.with_words(answered, "answer", text), "comment", self, snapshot, context)
         return Change({bead.id: after}, subject("answer", [bead.id], self.by), touched=(bead.id,))

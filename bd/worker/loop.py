@@ -12,6 +12,7 @@ import shutil
 import socket
 from typing import TYPE_CHECKING
 
+from bd.brief.brief import brief_of
 from bd.core import times
 from bd.core.errors import (
     BdError,
@@ -291,7 +292,8 @@ class Worker:
     def _start_of(self, hub: Clone, bead: Bead, files: str) -> Start:
         snapshot = hub.snapshot()
         model = model_of(bead, snapshot.agent(self.plan.agent), bead.get("claim").get("attempt", 1))
-        return start_of(bead, self._as_json(bead, snapshot), self.plan.command, files, model)
+        brief = brief_of(bead, snapshot, hub, self.plan.agent, by_worker=True)
+        return start_of(bead, self._as_json(bead, snapshot), brief, self.plan.command, files, model)
 
     # --- the end of an attempt ---
 

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from typing import Any
 
+    from bd.brief.brief import Brief
     from bd.core.model import Bead
     from bd.worker.job import Command
     from bd.worker.output import Output
@@ -35,13 +36,14 @@ class Start(NamedTuple):
     files: str
 
 
-def start_of(bead: Bead, shown: Mapping[str, Any], command: Command, folder: str, model: str) -> Start:
+def start_of(bead: Bead, shown: Mapping[str, Any], brief: Brief, command: Command, folder: str, model: str) -> Start:
     """Return what to start for a claimed bead, and write the files that it reads. `shown` is the bead as JSON.
 
     `folder` is where the files go. Raises OSError.
     """
     os.makedirs(folder, mode=0o700, exist_ok=True)
     bead_file = written(folder, "bead.json", json.dumps(shown, indent=2, ensure_ascii=False) + "\n")
+    brief_file = written(folder, "brief", brief.text)
     claim = bead.get("claim")
     environment = {
         **os.environ,
@@ -52,10 +54,11 @@ def start_of(bead: Bead, shown: Mapping[str, Any], command: Command, folder: str
         "BD_ATTEMPT": str(claim.get("attempt", 1)),
         "BD_MODEL": model,
         "BD_BEAD_FILE": bead_file,
+        "BD_BRIEF_FILE": brief_file,
         "BD_RESULT_FILE": os.path.join(folder, RESULT),
         "BD_DOUBT_FILE": os.path.join(folder, DOUBT),
     }
-    stdin = written(folder, "prompt", prompt_of(bead)) if command.prompt_on_stdin else None
+    stdin = brief_file if command.prompt_on_stdin else None
     return Start(command.words, command.folder, environment, stdin, PlainOutput(), folder)
 
 
@@ -65,12 +68,3 @@ def written(folder: str, name: str, text: str) -> str:
     with open(path, "w", encoding="utf-8", opener=files.private) as file:
         file.write(text)
     return path
-
-
-def prompt_of(bead: Bead) -> str:
-    """Return the bead's task as a text: its spec's prompt, else its title and texts."""
-    prompt = (bead.get("spec") or {}).get("prompt")
-    if prompt:
-        return f"{prompt}\n"
-    parts = [bead.title, bead.get("description"), bead.get("design"), bead.get("acceptance_criteria"), bead.get("notes")]
-    return "\n\n".join(part for part in parts if part) + "\n"

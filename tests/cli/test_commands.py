@@ -138,6 +138,7 @@ CASES: dict[str, list[Case]] = {
             ("wait-human hub-bug --reason which --agent codemonkey",),
         ),
     ],
+    "brief": [Case("brief hub-bug", "object", "You work on the bead hub-bug")],
     "show": [
         Case("show hub-bug", "issues", "1 working on it: ann", SHARED),
         Case("show hub-bug", "issues", "It fails."),

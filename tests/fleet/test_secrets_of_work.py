@@ -132,7 +132,7 @@ def test_what_a_clone_keeps_is_its_owners_alone(clone: Clones, tmp_path: Path) -
         one.bd("comment", "hub-a", "kept in the journal", env={"BD_TEST_STOP_AT": "pushed"}, check=False)
     finally:
         os.umask(before)
-    assert len(lines := listed.read_text().splitlines()[1:]) == 2
+    assert len(lines := listed.read_text().splitlines()[1:]) == 2  # the bead and its brief
     assert all(line.startswith("-rw------- ") for line in lines)
     files = [path for path in (one.path / ".git" / "bd").rglob("*") if path.is_file() and path.stat().st_size]
     assert {"hub-a", "config.yaml"} <= {path.name for path in files}

@@ -41,7 +41,7 @@ def run(app: App, beads: tuple[str, ...], kind: str, error: str | None, force: b
     """Record a failed attempt; the bead is tried again, or given up."""
     error = text_argument(error, None, "error")
     known = {key: value for key, value in measured.items() if value is not None}
-    outcome = app.publish(Fail(**app.asked(beads, ids=list(beads), reason=kind, error=error, force=force, **known)))
+    outcome = app.publish(Fail(**app.asked_to_end(beads, ids=list(beads), reason=kind, error=error, force=force, **known)))
     app.show_written(outcome, "Failed")
     if any(bead.status == "dead_letter" for bead in app.written(outcome)):
         for line in tell(app.hub, app.identity.by):

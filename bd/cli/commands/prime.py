@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from bd.brief.brief import brief_of
 from bd.cli import agent_guide
-from bd.cli.spec import Command
+from bd.cli.lookup import bead_of
+from bd.cli.spec import Argument, Command
 from bd.policy.eligibility import Eligibility
 from bd.policy.work_queue import ready_beads
 
@@ -15,15 +17,16 @@ if TYPE_CHECKING:
 
 SPEC = Command(
     "prime",
+    Argument("bead", required=False),
     help="""Print what an agent needs to know: who it is, the loop, the rules.
 
-    Prints nothing outside of a hub, so that hooks can call it anywhere.
+    With a bead, its brief follows. Prints nothing outside of a hub, so that hooks can call it anywhere.
     """,
-    examples=["bd prime --agent codemonkey"],
+    examples=["bd prime --agent codemonkey", "bd prime hub-7k3q"],
 )
 
 
-def run(app: App) -> None:
+def run(app: App, bead: str | None) -> None:
     """Print what an agent needs to know: who it is, the loop, the rules."""
     if app.no_hub():
         if app.out.is_json:
@@ -38,6 +41,8 @@ def run(app: App) -> None:
     held = [bead.id for bead in snapshot.live() if name and name in bead.holders]
     who = name or f"{app.identity.by.partition(':')[2]} (no agent: give --agent NAME or set BD_AGENT before you claim)"
     text = agent_guide.prime(who, sorted(held), number, name)
+    if bead is not None:
+        text += f"\n{brief_of(bead_of(bead, snapshot), snapshot, app.hub, name).text}"
     if app.out.is_json:
         app.out.object({"text": text})
     else:

@@ -162,7 +162,7 @@ class Transaction:
                 return effects.Trusted(tip)
         try:
             if effect.heartbeats:  # listed before the fetch: the branch must not be older than the list
-                self._batches.heartbeats = replica.sides.beats() if replica.sides.may_list() else None
+                self._batches.heartbeats = replica.listen() if replica.sides.may_list() else None
             if not replica.remote_name:
                 tip = self._repo.ref(replica.branch)
             elif effect.source == effects.PUBLISHED and self._batches.heartbeats is None:

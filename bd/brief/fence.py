@@ -1,0 +1,73 @@
+"""The fence around each part of a brief: tags with a random name, which no text can contain or guess.
+
+A reader that knows only the fence gets back the list of the parts.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+from typing import TYPE_CHECKING
+
+from bd.brief.part import Part
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+_ATTRIBUTE = re.compile(r'(\w+)="([^"]*)"')
+_WHITE = re.compile(r"\s+")
+
+
+def name_of(parts: Sequence[Part], new_id: Callable[[], str]) -> str:
+    """Return a name for the fences that occurs in no part. `new_id` returns a random ULID."""
+    while True:
+        name = f"part-{new_id()[-16:].lower()}"
+        if not any(name in part.text.lower() for part in parts):
+            return name
+
+
+def fenced(part: Part, name: str) -> str:
+    """Return a part between its tags, each on a line of its own."""
+    said = {
+        "kind": part.kind,
+        "name": part.name,
+        "from": part.who or "bd",
+        "in": part.source,
+        "at": part.at,
+        "verified": "yes" if part.is_verified else "" if part.is_trusted else "no",
+        "removed": part.removed,
+        "cut": f"{part.cut} bytes" if part.cut else "",
+    }
+    attributes = "".join(f' {key}="{_value(value)}"' for key, value in said.items() if value)
+    return f"<{name}{attributes}>\n{part.text}\n</{name}>"
+
+
+def _value(text: str) -> str:
+    return html.escape(_WHITE.sub(" ", text))
+
+
+def read_back(text: str, name: str) -> list[Part]:
+    """Return the parts of a brief's text, by nothing but the name of its fences."""
+    pattern = re.compile(rf"^<{re.escape(name)}((?: \w+=\"[^\"]*\")*)>\n(.*?)\n</{re.escape(name)}>$", re.DOTALL | re.MULTILINE)
+    return [_part(found[1], found[2]) for found in pattern.finditer(text)]
+
+
+def _part(attributes: str, text: str) -> Part:
+    said = {key: html.unescape(value) for key, value in _ATTRIBUTE.findall(attributes)}
+    who = said.get("from", "bd")
+    return Part(
+        said["kind"],
+        text,
+        said.get("name", ""),
+        "" if who == "bd" else who,
+        said.get("in", ""),
+        said.get("at", ""),
+        said.get("verified") == "yes",
+        said.get("removed", ""),
+        int(said.get("cut", "0").split()[0]),
+    )
+
+
+def together(parts: Iterable[Part], name: str) -> str:
+    """Return all parts in their fences."""
+    return "\n".join(fenced(part, name) for part in parts)
