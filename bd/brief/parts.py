@@ -14,6 +14,7 @@ from bd.core.times import duration_text, instant_of
 from bd.policy import budget, capacity
 from bd.policy.dag import ancestors, awaited
 from bd.policy.dag_progress import dag_of
+from bd.policy.memories import memories_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
 
 _TEXTS = {"description": "description", "design": "design", "acceptance_criteria": "acceptance", "notes": "notes"}
 _MOST_NAMED = 20
+# The bytes of a brief that memories may take.
+_MEMORIES_LIMIT = 2000
 
 
 def parts_of(bead: Bead, snapshot: Snapshot, hub: Clone, agent: str | None, now: datetime) -> list[Part]:
@@ -39,6 +42,7 @@ def parts_of(bead: Bead, snapshot: Snapshot, hub: Clone, agent: str | None, now:
         *_place(bead, snapshot, now),
         *_dependencies(bead, snapshot),
         *_context(bead, snapshot, hub),
+        *_memories(snapshot),
         *_comments(bead, snapshot),
         *_attempts(bead),
         *_progress(bead, snapshot),
@@ -146,6 +150,17 @@ def _dependencies(bead: Bead, snapshot: Snapshot) -> Iterator[Part]:
 def _context(bead: Bead, snapshot: Snapshot, hub: Clone) -> Iterator[Part]:
     for entry in context_of(bead, snapshot, hub):
         yield Part("context", printed(entry), name=str(entry["name"]), who="hub:", source=str(entry["ref"]))
+
+
+def _memories(snapshot: Snapshot) -> Iterator[Part]:
+    """The newest of what everybody should know, as much as has room."""
+    room, kept = _MEMORIES_LIMIT, []
+    for memory in reversed(memories_of(snapshot)):
+        room -= len(memory.text.encode())
+        if room < 0:
+            break
+        kept.append(Part("memory", memory.text, name=memory.key, who=memory.by, source="bd remember", at=memory.at))
+    yield from reversed(kept)
 
 
 def _comments(bead: Bead, snapshot: Snapshot) -> Iterator[Part]:

@@ -30,7 +30,7 @@ class Row(NamedTuple):
 PAST = frozenset(
     """
     agent attention audit blocked board brief children comments config context cost count dag dep dlq epic export friction history
-    identity info label list log metrics plan pool prime ready rebalance repair-deps schedule search show stale stalled stats
+    identity info label list log memories metrics plan pool prime ready rebalance recall repair-deps schedule search show stale stalled stats
     trigger why
     """.split()
 )
@@ -65,7 +65,12 @@ COMMANDS: dict[str, Row] = {
     "claim": Row("claim", "agents", "Take a bead, or the best one that fits."),
     "start": Row("claim", "agents", "Start the work on a reserved bead.", "start", beside="claim"),
     "release": Row("release", "agents", "Give a bead back; it costs no attempt."),
-    "close": Row("close", "agents", "Finish beads, and with --next claim the next one."),
+    "close": Row(
+        "close",
+        "agents",
+        "Finish beads, and with --next claim the next one.",
+        line="Finish beads, claim the next; hand results over.",
+    ),
     "fail": Row(
         "fail",
         "agents",
@@ -78,7 +83,7 @@ COMMANDS: dict[str, Row] = {
         "Park a bead until a person answers; it costs no attempt.",
         line="Park a bead until a person answers.",
     ),
-    "handoff": Row("handoff", "agents", "Close a bead and hand its results to the next."),
+    "handoff": Row("handoff", "agents", "Close a bead and hand its results to the next.", beside="close"),
     "why": Row(
         "why",
         "agents",
@@ -126,7 +131,7 @@ COMMANDS: dict[str, Row] = {
         line="List or count beads by status, label; find words.",
     ),
     "brief": Row("brief", "people", "Print all that is known about a bead, for whoever works on it.", beside="show"),
-    "show": Row("show", "people", "Show beads in full.", line="Show beads in full, or what is known or below one."),
+    "show": Row("show", "people", "Show beads in full.", line="Show beads in full, or all that is known."),
     "search": Row("search", "people", "Find beads by words in their texts.", beside="list"),
     "count": Row("count", "people", "Count beads, also by group.", beside="list"),
     "children": Row("children", "people", "List the beads below a bead.", beside="show"),
@@ -135,6 +140,11 @@ COMMANDS: dict[str, Row] = {
     "comment": Row("comments", "people", "Comment on a bead.", "comment"),
     "comments": Row("comments", "people", "List a bead's comments, or add one.", "comments", beside="comment"),
     "note": Row("comments", "people", "Append to a bead's notes.", "note", beside="comment"),
+    "remember": Row(
+        "memories", "people", "Remember a text that every agent should know.", line="Keep what every agent should know."
+    ),
+    "recall": Row("memories", "people", "Print what is remembered, or what of it has a word in it.", "recall", beside="remember"),
+    "forget": Row("memories", "people", "Forget what is remembered under a key.", "forget", beside="remember"),
     "answer": Row("wait_human", "people", "Answer a bead's question, and reopen it.", "answer"),
     "label": Row("label", "people", "Add, remove and list labels.", line="Add, remove and list labels or dependencies."),
     "dep": Row("dep", "people", "Add, remove and show dependencies.", beside="label"),
@@ -284,6 +294,7 @@ COMMANDS: dict[str, Row] = {
     "stale": Row("stale", "clients", "List beads that nobody has changed for a long time."),
     "priority": Row("assign", "clients", "Give a bead a priority.", "prioritise"),
     "tag": Row("assign", "clients", "Put a label on a bead.", "tag"),
+    "memories": Row("memories", "clients", "List what is remembered, as recall does.", "memories"),
     "purge": Row("purge", "clients", "Does nothing: hubs have no temporary beads."),
     "repair-deps": Row("purge", "clients", "List edges to missing beads.", "repair_deps"),
     "quickstart": Row("quickstart", "clients", "Show the first steps."),

@@ -80,7 +80,6 @@ _GIT = "the hub is a git repository: use git for this"
 _TRACKERS = "bd create --external-ref REF keeps the reference to another tracker"
 _HUBS = "bd export and bd import carry beads from hub to hub"
 _EXCLUSIVE = "bd create --exclusive NAME: two beads with one name are never in work at once"
-_MEMORIES = "write it into a bead, a comment, or AGENTS.md"
 
 # Commands of the Go tool that do not exist here, with the closest alternative; for an existing group's commands, by both words.
 REFUSED_COMMANDS = {
@@ -100,7 +99,6 @@ REFUSED_COMMANDS = {
     "federation": "bd clone URL: every clone of a hub is a full member",
     "find-duplicates": "bd search WORDS",
     "flatten": "the history of a hub is its record and stays",
-    "forget": _MEMORIES,
     "formula": _PLANS,
     "gate": _GATES,
     "gc": _GIT,
@@ -113,7 +111,6 @@ REFUSED_COMMANDS = {
     "linear": _TRACKERS,
     "lint": "bd doctor checks the hub",
     "mail": "bd comment ID TEXT",
-    "memories": _MEMORIES,
     "merge-slot": _EXCLUSIVE,
     "mol": _PLANS,
     "move": _HUBS,
@@ -122,9 +119,7 @@ REFUSED_COMMANDS = {
     "preflight": "bd doctor checks the hub",
     "promote": "bd update ID --type TYPE",
     "query": "bd list and bd search have filters; --json with jq asks anything else",
-    "recall": _MEMORIES,
     "refile": _HUBS,
-    "remember": _MEMORIES,
     "rename": "ids never change; bd update ID --title TEXT renames the bead",
     "rename-prefix": "bd config set prefix PREFIX: new ids start with it, old ones stay",
     "reparent": "bd update ID --parent OTHER",

@@ -195,6 +195,7 @@ AGENT_FIELDS: dict[str, Kind] = {
     "budget": "map",
     "cool_down": "duration",
     "fallback": "bool",
+    "may": "list",
     "pool": "map",
 }
 
@@ -225,6 +226,7 @@ CONFIG_FIELDS: dict[str, Kind] = {
     "schedules": "maps",
     "stealing": "map",
     "friction": "any",
+    "memories": "map",
     "spent_keys": "map",
 }
 # The key under which the configuration keeps idempotency keys of deleted beads (key -> id), so that they are not created again.

@@ -294,6 +294,10 @@ CASES: dict[str, list[Case]] = {
         Case("agent remove bob", "object", "✓ Removed agent bob", ("agent add bob",)),
         Case("agent clear codemonkey", "object", "✓ Cleared agent codemonkey"),
     ],
+    "remember": [Case("remember 8080 --key port", "object", "✓ Remembered under port: 8080")],
+    "recall": [Case("recall 8080", "array", "port  human:", ("remember 8080 --key port",))],
+    "memories": [Case("memories", "array", "port  human:", ("remember 8080 --key port",))],
+    "forget": [Case("forget port", "object", "✓ Forgot port", ("remember taken --key port",))],
     "pause": [Case("pause --reason moving", "object", "✓ The fleet is paused: moving")],
     "resume": [Case("resume", "object", "✓ The fleet may claim", ("pause",))],
     "pool": [
