@@ -19,8 +19,9 @@ if TYPE_CHECKING:
     from typing import Any
 
     Derive = Callable[[Sequence[str]], Mapping[str, str]]
-    # A bead's sort key: its rank (in lists, the base priority), its creation time, its id.
-    Place = tuple[float, str, str]
+    # A bead's sort key: its rank (in lists the base priority, in the order of waiting since when it has been ready), its creation
+    # time, its id.
+    Place = tuple[float | str, str, str]
 
 
 # The length up to which chains of waiting beads are followed.
@@ -31,8 +32,8 @@ class Sought(NamedTuple):
     """A query for beads that can be found without reading them; unset parts match everything.
 
     Without `done`, only live beads match. `phases` are the kept phases of live beads. An empty `assignee` matches unassigned
-    beads. `by_work` asks for the order of work instead of the order of lists: only ready beads have a place in it, which is kept
-    with their phase.
+    beads. `by_work` asks for the order of work instead of the order of lists, `by_age` for the order of waiting: only ready beads
+    have a place in them, which is kept with their phase.
     """
 
     done: bool = False
@@ -44,6 +45,7 @@ class Sought(NamedTuple):
     priorities: Collection[int] = ()
     assignee: str | None = None
     by_work: bool = False
+    by_age: bool = False
 
 
 class Derivation(NamedTuple):

@@ -127,7 +127,7 @@ KEYS: dict[str, Key] = {
     "claim_mode": Key("exclusive", _claim_mode, "exclusive, or advisory: several may claim the same bead, and see each other"),
     "heat_half_life": Key(86400.0, _half_life, "half-life of a bead's temperature"),
     "priority_boost_per_minute": Key(0.1, _number, "priority points that a ready bead gains per minute of waiting"),
-    "starvation_limit": Key(3 * 86400.0, _seconds, "after how long a waiting bead may come before critical ones"),
+    "starvation_limit": Key(3600.0, _seconds, "after how long a waiting bead may be what one claim in ten takes"),
     "archive_after": Key(30 * 86400.0, _seconds, "how long a closed bead stays active before it is archived"),
     "export_auto": Key(False, _truth, "whether writes keep .beads/issues.jsonl up to date, for viewers that read it"),
     "board_path": Key("", _text, "where board --publish writes the board in the hub; unset: BOARD.md"),

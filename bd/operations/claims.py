@@ -6,6 +6,7 @@ frees stalled claims.
 
 from __future__ import annotations
 
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from bd import __version__
@@ -170,7 +171,8 @@ class Claim(Operation):
         count = self.args.get("count", 1)
         room = capacity.room(self.name, snapshot, context.now)
         beads: dict[str, Bead | None] = {}
-        for bead in _untouched_first(answer.beads(), context):
+        starving = answer.starving(self.uid)
+        for bead in _untouched_first(_with_first(starving, answer.beads()), context):
             if len(beads) >= (count if room is None else min(count, room)):
                 break
             if beads and Eligibility(Overlay(snapshot, Change(beads, "")), self.name, context.now).reasons(bead):
@@ -183,7 +185,10 @@ class Claim(Operation):
                 f"nothing is ready that fits {self.name}",
                 hint=f"`bd ready --all` shows what is ready, `bd why ID --agent {self.name}` why it does not fit",
             )
-        return self._finish(beads, list(beads), snapshot, context)
+        change = self._finish(beads, list(beads), snapshot, context)
+        if starving is None or starving.id not in beads:
+            return change
+        return change._replace(notes=(*change.notes, f"{starving.id} has waited longest; one claim in ten takes such a bead"))
 
     def _take_named(self, snapshot: Snapshot, context: DecisionContext) -> Change:
         taken: dict[str, Bead | None] = {}
@@ -315,6 +320,11 @@ def as_promised(args: Mapping[str, Any], change: Change) -> dict[str, Any]:
     if promised is None or not args.get("heartbeat"):
         return dict(args)
     return {**args, "heartbeat": {"interval_s": promised["heartbeat_interval_s"], "by": promised["heartbeat_by"]}}
+
+
+def _with_first(first: Bead | None, beads: Iterable[Bead]) -> Iterable[Bead]:
+    """Return the beads in their order, but this one before all others."""
+    return beads if first is None else chain((first,), (bead for bead in beads if bead.id != first.id))
 
 
 def _untouched_first(beads: Iterable[Bead], context: DecisionContext) -> Iterator[Bead]:

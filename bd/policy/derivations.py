@@ -26,7 +26,9 @@ def lasting(snapshot: Snapshot) -> Callable[[Bead], bool]:
 
 
 def phases(snapshot: Snapshot, now: datetime) -> Derive:
-    """Derive the phases of beads whose phase lasts, by id; for a ready bead followed by a space and its place in the order."""
+    """Derive the phases of beads whose phase lasts, by id; for a ready bead followed by its place in the order of work
+    and since when it has been ready, separated by spaces.
+    """
     ranking, is_lasting = Ranking(snapshot, now), lasting(snapshot)
 
     def derive(ids: Sequence[str]) -> dict[str, str]:
@@ -35,7 +37,7 @@ def phases(snapshot: Snapshot, now: datetime) -> Derive:
         ranking.weigh(bead_id for bead_id, phase in found.items() if phase == "ready")
         for bead in beads:
             if found[bead.id] == "ready":
-                found[bead.id] = f"ready {ranking.place(bead, is_ready=True)!r}"
+                found[bead.id] = f"ready {ranking.place(bead, is_ready=True)!r} {ranking.age(bead)[0]}"
         return found
 
     return derive

@@ -18,9 +18,10 @@ from bd.core.times import age_text, instant_of
 from bd.policy import capacity
 from bd.policy.budget import Purse
 from bd.policy.preference import kept_until
+from bd.policy.ranking import is_critical, longest_waiting_is_due
 from bd.policy.readiness import Readiness, Reason, is_past
 from bd.policy.roles import SKILL_RULES, interval_of, is_fallback, misspelt_skills, skills_of
-from bd.policy.work_queue import ready_beads
+from bd.policy.work_queue import ready_beads, starving_beads
 
 if TYPE_CHECKING:
     import re
@@ -177,6 +178,18 @@ class Eligibility:
         if self.idle() is not None:
             return iter(())
         return self.fitting(self._all_ready() if ready is None else ready)
+
+    def starving(self, uid: str) -> Bead | None:
+        """Return the bead that the claim with this uid takes although others are more urgent; None for most claims.
+
+        One claim in ten takes the bead that has waited longest, unless a critical one is there.
+        """
+        best = next(self.beads(), None) if longest_waiting_is_due(uid) else None
+        if best is None or is_critical(best):
+            return None
+        unshared = (bead for bead in starving_beads(self._snapshot, self._now) if not bead.get("claims"))
+        longest = next(self.fitting(unshared), None)
+        return None if longest is None or longest.id == best.id else longest
 
     def why_none(self) -> list[Reason]:
         """Return why `beads` was empty: the agent's own state, that nothing is ready, or one example for each kind of misfit."""

@@ -6,7 +6,7 @@ order of many, is in ranking.py. Only the hub's settings count, so that every cl
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from bd.core.queries import rank_of
 from bd.core.settings import hub_setting
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _LAST_OF_PRIORITY = (9, 29, 59, 79, 100)
 TIERS = ("critical", "high", "normal", "low", "background")
 
-# No boost lifts a bead to the critical ones or above before it has starved.
+# No boost lifts a bead to the critical ones or above.
 FLOOR = 10.0
 # At its deadline a bead is DEADLINE_POINTS more urgent; half of that DEADLINE_HALVES_S earlier, a quarter twice as early, and so
 # on.
@@ -64,18 +64,14 @@ def tier_of(base: float) -> str:
 # --- age and deadline -----------------------------------------------------------------------
 
 
-class Pace(NamedTuple):
-    """The effect of age in a hub: points per minute, and the minutes after which a bead has starved."""
-
-    per_minute: float
-    limit_min: float
+def pace_of(snapshot: Snapshot) -> float:
+    """Return the points per minute that a ready bead gains: the hub's setting, regardless of this clone's."""
+    return float(hub_setting(snapshot.config(), "priority_boost_per_minute"))
 
 
-def pace_of(snapshot: Snapshot) -> Pace:
-    """Return the hub's pace, regardless of this clone's settings."""
-    config = snapshot.config()
-    limit_s = float(hub_setting(config, "starvation_limit"))
-    return Pace(float(hub_setting(config, "priority_boost_per_minute")), limit_s / 60)
+def starvation_limit_s(snapshot: Snapshot) -> float:
+    """Return after how many seconds of waiting a bead starves: the hub's setting, regardless of this clone's."""
+    return float(hub_setting(snapshot.config(), "starvation_limit"))
 
 
 def deadline_points(bead: Bead, now: datetime) -> float:

@@ -4,13 +4,14 @@ The same order is used by ready, claim and poll. Beads that age at the same rate
 of them equally. So the compared number (`place`) does not move with the clock, and a store can keep it; the effective priority is
 its value now.
 
-A bead that is not critical can't starve: its place is that of a critical one that becomes ready after the starvation limit, and
-whatever becomes ready later stays behind it.
+A critical bead comes before all others, however long they have waited. So that none of the others starves, one claim in ten takes
+the one that has waited longest (`longest_waiting_is_due`).
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
+from zlib import crc32
 
 from bd.core.queries import LONGEST_CHAIN, made_of, rank_of
 from bd.core.times import instant_of
@@ -33,20 +34,24 @@ if TYPE_CHECKING:
     from bd.core.model import Bead, Snapshot
     from bd.core.queries import Place
 
+# More minutes than lie between any two times, so that no age lifts a bead above a critical one.
+_ALL_TIME_MIN = 6e9
+# One claim in this many takes the bead that has waited longest.
+CLAIMS_PER_TURN = 10
+
 
 class Ranking:
     """The order of work on one snapshot at one instant: made once, then asked about many beads."""
 
-    __slots__ = ("_chains", "_half_life_s", "_lag", "_now_min", "_per_minute", "now", "readiness", "snapshot")
+    __slots__ = ("_behind_critical", "_chains", "_half_life_s", "_now_min", "_per_minute", "now", "readiness", "snapshot")
 
     def __init__(self, snapshot: Snapshot, now: datetime) -> None:
         self.snapshot = snapshot
         self.now = now
         self.readiness = Readiness(snapshot, now)
         self._now_min = now.timestamp() / 60
-        pace = pace_of(snapshot)
-        self._per_minute = pace.per_minute
-        self._lag = pace.per_minute * pace.limit_min
+        self._per_minute = pace_of(snapshot)
+        self._behind_critical = self._per_minute * _ALL_TIME_MIN
         self._half_life_s: float | None = None
         self._chains: dict[str, int] = {}
 
@@ -69,7 +74,7 @@ class Ranking:
     def at_place(self, place: float, *, critical: bool) -> float:
         """Return the current effective priority for a place."""
         points = place - self._per_minute * self._now_min
-        return points if critical else min(max(FLOOR, points - self._lag), points)
+        return points if critical else max(FLOOR, points - self._behind_critical)
 
     def parts(self, bead: Bead) -> dict[str, float]:
         """Return the terms of the effective priority: `base`, each term that counts, and `held_back` if a rule limits them."""
@@ -90,7 +95,7 @@ class Ranking:
         faster = self._rate_of(bead) - self._per_minute  # than time lifts all beads
         lifted = rank_of(bead.fields) + sum(self._terms(bead).values()) - faster * (self._now_min - since_min)
         if not is_critical(bead):
-            lifted = max(FLOOR, lifted) + self._lag
+            lifted = max(FLOOR, lifted) + self._behind_critical
         return round(lifted + self._per_minute * since_min, 6)
 
     def key(self, bead: Bead) -> Place:
@@ -110,6 +115,10 @@ class Ranking:
         found = list(beads)
         self.weigh(bead.id for bead in found)
         return sorted(((self.unready_key(bead), bead) for bead in found), key=lambda entry: entry[0])
+
+    def age(self, bead: Bead) -> Place:
+        """Return the sort key of a ready bead by waiting time: since when it has been ready, then the older one, then the id."""
+        return (self.readiness.since(bead).rstrip("Z"), made_of(bead.fields), bead.id)
 
     def listed(self, bead: Bead) -> Place:
         """Return the sort key for lists: base and temperature only, regardless of waiting beads and age."""
@@ -144,3 +153,12 @@ class Ranking:
 def is_critical(bead: Bead) -> bool:
     """Return whether the base is critical: no other bead is ever lifted above these."""
     return rank_of(bead.fields) < FLOOR
+
+
+def longest_waiting_is_due(uid: str) -> bool:
+    """Return whether the claim with this uid takes the bead that has waited longest.
+
+    The operation's uid decides: it is drawn once, so a claim that is decided again after a lost race decides the same, no clone
+    has to agree with another on a count, and agents that come and go restart none.
+    """
+    return crc32(uid.encode()) % CLAIMS_PER_TURN == 0

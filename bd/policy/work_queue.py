@@ -8,11 +8,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from bd.core.queries import Lineup, Resorted, Sought, Together
-from bd.policy.ranking import Ranking
+from bd.core.times import instant_of
+from bd.policy.priority import starvation_limit_s
+from bd.policy.ranking import Ranking, is_critical
 from bd.policy.readiness import PHASES
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from datetime import datetime
 
     from bd.core.model import Bead, Snapshot
@@ -32,7 +34,11 @@ def phases(snapshot: Snapshot, now: datetime) -> dict[str, list[Bead]]:
 
 
 def in_phases(
-    sought: Sought, snapshot: Snapshot, ranking: Ranking, key: Callable[[Bead], Place], passes: Callable[[Bead], bool] = bool
+    sought: Sought,
+    snapshot: Snapshot,
+    ranking: Ranking,
+    key: Callable[[Bead], Place],
+    passes: Callable[[Bead], bool] = bool,
 ) -> Lineup:
     """Return the live beads in the sought phases, ordered by a key.
 
@@ -77,3 +83,14 @@ def ready_beads(snapshot: Snapshot, now: datetime) -> Lineup:
     """Return the ready beads in the order of work."""
     ranking = Ranking(snapshot, now)
     return in_phases(Sought(phases=("ready",), by_work=True), snapshot, ranking, ranking.ready_key)
+
+
+def starving_beads(snapshot: Snapshot, now: datetime) -> Iterator[Bead]:
+    """Yield the ready beads that have waited for the starvation limit, none of them critical; the longest waiting first."""
+    ranking, limit_s = Ranking(snapshot, now), starvation_limit_s(snapshot)
+    for bead in in_phases(Sought(phases=("ready",), by_age=True), snapshot, ranking, ranking.age):
+        since = ranking.readiness.since(bead)
+        if not since or (now - instant_of(since)).total_seconds() < limit_s:
+            return
+        if not is_critical(bead):
+            yield bead

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from bd.store.trust.authority import Standing
 
 _DOUBLED = "(SELECT id FROM beads GROUP BY id HAVING count(*) > 1)"
-_BEAD = f"INSERT INTO beads VALUES ({','.join('?' * 17)}, NULL, NULL)"
+_BEAD = f"INSERT INTO beads VALUES ({','.join('?' * 17)}, NULL, NULL, NULL)"
 _COUNTED = "count(*) FROM edges e JOIN beads b USING (n) WHERE e.target IN"
 
 

@@ -13,15 +13,15 @@ from bd.core import files
 
 # The version of the table layout, for tools that open the file; the version of the code that filled it is in the file's name
 # (paths.py).
-SCHEMA = 14
+SCHEMA = 15
 # `rank` and `made` give a calm bead's place in lists. `phase` is a bead's phase by policy, and `place` a ready bead's place in
-# the order of work; both are NULL while unknown. `texts` holds other derived values.
+# the order of work, `since` when it has been ready; all are NULL while unknown. `texts` holds other derived values.
 _TABLES = """
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID;
 CREATE TABLE beads (
   n INTEGER PRIMARY KEY, path TEXT, id TEXT, oid TEXT, uid TEXT, suffix TEXT, simple INTEGER,
   live INTEGER, claimed INTEGER, calm INTEGER, status TEXT, type TEXT, priority INTEGER, assignee TEXT, parent TEXT,
-  rank REAL, made TEXT, phase TEXT, place REAL);
+  rank REAL, made TEXT, phase TEXT, place REAL, since TEXT);
 CREATE TABLE heads (n INTEGER PRIMARY KEY, head BLOB);
 CREATE TABLE bodies (n INTEGER PRIMARY KEY, body BLOB);
 CREATE TABLE edges (n INTEGER, target TEXT, weight INTEGER);
@@ -42,6 +42,7 @@ INDEXES = {
     "beads_live": "INDEX beads_live ON beads (rank, made, id, path, calm, live, status, type) WHERE live = 1",
     "beads_phase": "INDEX beads_phase ON beads (phase, rank, made, id, path, calm, live) WHERE phase IS NOT NULL",
     "beads_work": "INDEX beads_work ON beads (place, made, id, path, calm, live) WHERE place IS NOT NULL",
+    "beads_age": "INDEX beads_age ON beads (since, made, id, path, calm, live) WHERE since IS NOT NULL",
     "beads_unknown": "INDEX beads_unknown ON beads (n) WHERE live = 1 AND phase IS NULL",
     "beads_moving": "INDEX beads_moving ON beads (live) WHERE calm = 0",
     "edges_target": "INDEX edges_target ON edges (target)",

@@ -21,9 +21,10 @@ if TYPE_CHECKING:
     from bd.store.cache.cache import Cache
     from bd.store.cache.database import Connection
 
-# The derivation that beads are found by: a phase, followed for a ready bead by a space and its place in the order of work.
+# The derivation that beads are found by: a phase, followed for a ready bead by its place in the order of work and since when it
+# has been ready.
 PHASE = "phase"
-_LISTED, _BY_WORK = "rank, made, id, path", "place, made, id, path"
+_LISTED, _BY_WORK, _BY_AGE = "rank, made, id, path", "place, made, id, path", "since, made, id, path"
 _FIRST_PAGE, _LAST_PAGE = 64, 1024
 # If two files have the same id, nothing is kept for either.
 _ALONE = "calm = 1 AND (SELECT count(*) FROM beads other WHERE other.id = beads.id) = 1"
@@ -36,7 +37,7 @@ class CachedSettled(Settled):
         self._cache = cache
         self._commit = cache.commit
         self._where, self._arguments = _conditions(sought)
-        self._place = _BY_WORK if sought.by_work else _LISTED
+        self._place = _BY_WORK if sought.by_work else _BY_AGE if sought.by_age else _LISTED
         self._index = f"INDEXED BY {_index_for(sought)}" if len(sought.phases) <= 1 else ""
         self._number: int = cache.ask(f"SELECT count(*) FROM beads {self._index} WHERE {self._where}", self._arguments)[0][0]
 
@@ -70,6 +71,8 @@ class CachedSettled(Settled):
 def _index_for(sought: Sought) -> str:
     if sought.by_work:
         return "beads_work"
+    if sought.by_age:
+        return "beads_age"
     if sought.phases:
         return "beads_phase"
     return "beads_order" if sought.done else "beads_live"
@@ -80,10 +83,12 @@ def _conditions(sought: Sought) -> tuple[str, list[Any]]:
     arguments: list[Any] = []
     if sought.by_work:  # which implies that it is ready
         words.append("place IS NOT NULL")
+    if sought.by_age:
+        words.append("since IS NOT NULL")
     if not sought.done:
         words.append("live = 1")
     for column, wanted, values in (
-        ("phase", "IN", () if sought.by_work else sought.phases),
+        ("phase", "IN", () if sought.by_work or sought.by_age else sought.phases),
         ("status", "IN", sought.statuses),
         ("status", "NOT IN", sought.statuses_not),
         ("type", "IN", sought.types),
@@ -111,9 +116,9 @@ def unsettled_query(sought: Sought) -> str:
 def keep(db: Connection, name: str, texts: Mapping[str, str]) -> None:
     """Keep derived texts, by bead id."""
     if name == PHASE:
-        parts = ((text.partition(" "), bead_id) for bead_id, text in texts.items())
-        phases = ((phase, float(place) if place else None, bead_id) for (phase, _, place), bead_id in parts)
-        db.executemany(f"UPDATE beads SET phase = ?, place = ? WHERE id = ? AND live = 1 AND {_ALONE}", phases)
+        parts = (([*text.split(" "), "", ""], bead_id) for bead_id, text in texts.items())
+        phases = ((words[0], float(words[1]) if words[1] else None, words[2] or None, bead_id) for words, bead_id in parts)
+        db.executemany(f"UPDATE beads SET phase = ?, place = ?, since = ? WHERE id = ? AND live = 1 AND {_ALONE}", phases)
     else:
         values = ((text, bead_id) for bead_id, text in texts.items())
         query = f"INSERT OR REPLACE INTO texts SELECT '{name}', n, ? FROM beads WHERE id = ? AND {_ALONE}"
@@ -131,7 +136,9 @@ def forget(db: Connection, changed: Collection[str], recounted: Iterable[str]) -
         reached |= found
     reached |= _waited_for(db, recounted)
     for chunk in chunks(list(reached)):
-        db.execute(f"UPDATE beads SET phase = NULL, place = NULL WHERE id IN ({marks(chunk)}) AND phase IS NOT NULL", chunk)
+        db.execute(
+            f"UPDATE beads SET phase = NULL, place = NULL, since = NULL WHERE id IN ({marks(chunk)}) AND phase IS NOT NULL", chunk
+        )
         db.execute(f"DELETE FROM texts WHERE n IN (SELECT n FROM beads WHERE id IN ({marks(chunk)}))", chunk)
 
 
@@ -149,7 +156,7 @@ def _waited_for(db: Connection, recounted: Iterable[str]) -> set[str]:
 
 def forget_all(db: Connection) -> None:
     """Drop everything derived."""
-    db.execute("UPDATE beads SET phase = NULL, place = NULL WHERE phase IS NOT NULL")
+    db.execute("UPDATE beads SET phase = NULL, place = NULL, since = NULL WHERE phase IS NOT NULL")
     db.execute("DELETE FROM texts")
 
 
