@@ -47,6 +47,7 @@ _REGISTRATION = "agent"
 _BY_TYPE = {"expected": (), "max_cost_usd": ()}
 _STEALING = ("idle", "pending", "per_agent", "per_cycle", "base", "cross_base")
 _FRICTION = ("window", "rate", "least")
+_OVERLOAD = ("failures", "attempts")
 _TYPES_OF_RETRY = ("max_attempts", *RETRY_KEYS)
 _PLAN_KEYS = ("name", "deps", "dependencies", "inherit_labels", "tasks")
 
@@ -148,5 +149,6 @@ def _of_config(fields: Mapping[str, Any]) -> Iterator[tuple[str, str | None]]:
             yield from _in(rules, _TYPES_OF_RETRY, f"{inside}retry.types.{name}.")
     yield from _in(fields.get("stealing"), _STEALING, "stealing.")
     yield from _in(fields.get("friction"), _FRICTION, "friction.")
+    yield from _in(fields.get("overload"), _OVERLOAD, "overload.")
     for number, entry in enumerate(fields.get("schedules") or []):
         yield from _in(entry, (*INNER_FIELDS["schedules"], *BEAD_FIELDS), f"schedules.{number}.")

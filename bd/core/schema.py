@@ -227,6 +227,7 @@ CONFIG_FIELDS: dict[str, Kind] = {
     "stealing": "map",
     "friction": "any",
     "memories": "map",
+    "overload": "map",
     "spent_keys": "map",
 }
 # The key under which the configuration keeps idempotency keys of deleted beads (key -> id), so that they are not created again.

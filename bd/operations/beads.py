@@ -19,6 +19,7 @@ from bd.operations.idempotency import with_spent
 from bd.policy import lifecycle, validation
 from bd.policy.capacity import refuse_away
 from bd.policy.eligibility import refuse_overlap
+from bd.policy.overload import DONE, Ending
 
 if TYPE_CHECKING:
     from typing import Any, ClassVar
@@ -43,14 +44,14 @@ class Update(Operation):
 
     def decide(self, snapshot: Snapshot, context: DecisionContext) -> Change:
         owners: set[str | None] = set()
-        doers: list[str] = []
+        endings: list[Ending] = []
 
         def change_one(bead: Bead) -> Bead:
             owners.update(bead.holders)
             after = self._changed(bead, snapshot, context)
             doer = self.holder_of(bead, snapshot) if after.status == "closed" else None
             if doer:
-                doers.append(doer)
+                endings.append(Ending(doer, DONE, bead.id))
             return after
 
         beads, done, failed = self.each(self.args["ids"], snapshot, change_one)
@@ -64,9 +65,7 @@ class Update(Operation):
             refuse_overlap(change, snapshot)
         if self.args.get("status") or "assignee" in self.args.get("set", {}):
             change = with_capacity(change, snapshot, owners, context.now)
-        for doer in doers:
-            change = with_capacity(change, snapshot, [doer], context.now, outcomes={doer: "done"})
-        return change
+        return with_capacity(change, snapshot, [ending.agent for ending in endings], context.now, endings=endings)
 
     def exact_form(self, change: Change, before: Snapshot) -> dict[str, Any]:
         form = super().exact_form(change, before)

@@ -14,16 +14,18 @@ from bd.core.model import Overlay
 from bd.core.schema import capacity_path
 from bd.core.times import time_text
 from bd.operations.progress_notes import with_reported_notes
+from bd.policy import overload
 from bd.policy.budget import remaining
-from bd.policy.capacity import held_by, limit_of, status_by, tracked, with_outcome
+from bd.policy.capacity import held_by, limit_of, status_by, tracked
 from bd.policy.roles import interval_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
     from datetime import datetime
     from typing import Any
 
     from bd.core.model import Change, Snapshot
+    from bd.policy.overload import Ending
 
 
 def capacity_of(
@@ -32,20 +34,21 @@ def capacity_of(
     at: datetime,
     *,
     sign_of_life: bool,
-    outcome: str | None = None,
+    endings: Iterable[Ending] = (),
     changes: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
     """Return an agent's capacity fields for the snapshot's claims; `at` is stamped only if it shows that the agent is alive.
 
-    `outcome` is how one of its attempts ended (done, failed, stalled); `changes` are keys to set before the status is derived
+    `endings` are its attempts that ended; `changes` are keys to set before the status is derived
     (None unsets).
     """
     fields: dict[str, Any] = {**tracked(name, snapshot), "agent": name, **(changes or {})}
-    if outcome:
-        fields.update(with_outcome(fields, outcome, at, interval_of(snapshot.agent(name) or {})))
+    rules = overload.rules_of(snapshot)
+    for ending in endings:
+        fields.update(overload.after(fields, ending, at, interval_of(snapshot.agent(name) or {}), rules))
     held = sorted(bead.id for bead in held_by(name, snapshot))
     limit = limit_of(name, snapshot)
-    fields["status"] = status_by(fields, len(held), limit)
+    fields["status"] = status_by(fields, len(held), limit, rules)
     fields.update({"current_tasks": len(held), "max_concurrent": limit, "beads": held, "version": __version__})
     if held:
         fields.update({"idle": False, "idle_since": None})
@@ -63,17 +66,17 @@ def with_capacity(
     at: datetime,
     *,
     alive: str | None = None,
-    outcomes: Mapping[str, str] | None = None,
+    endings: Sequence[Ending] = (),
 ) -> Change:
     """Return the change with the capacity files of these agents rewritten; `alive` names the one that acts.
 
-    `outcomes` says how an agent's attempt ended: done, failed or stalled. A release is none of these. What the agents have
-    reported on attempts that end is kept in the beads.
+    `endings` are attempts that were done, failed or stalled. A release is none of these. What the agents have reported on
+    attempts that end is kept in the beads.
     """
     change = with_reported_notes(change, snapshot)
     after = Overlay(snapshot, change)
     records = dict(change.records)
     for name in sorted({name for name in names if name}):
-        outcome = (outcomes or {}).get(name)
-        records[capacity_path(name)] = capacity_of(name, after, at, sign_of_life=name == alive, outcome=outcome)
+        own = [ending for ending in endings if ending.agent == name]
+        records[capacity_path(name)] = capacity_of(name, after, at, sign_of_life=name == alive, endings=own)
     return change._replace(records=records)

@@ -18,6 +18,7 @@ from bd.operations.heat import attended
 from bd.operations.stored_outputs import files_of, with_stored, without_contents
 from bd.policy import lifecycle, spending, validation
 from bd.policy.dag_progress import below, children_by_parent, is_spawned
+from bd.policy.overload import DONE, Ending
 from bd.policy.ranking import Ranking
 from bd.policy.readiness import Readiness
 
@@ -70,7 +71,7 @@ class Close(Operation):
     def decide(self, snapshot: Snapshot, context: DecisionContext) -> Change:
         owners: set[str | None] = set()
         notes: list[str] = []
-        doers: list[str] = []
+        endings: list[Ending] = []
         readiness = Readiness(snapshot, context.now)
 
         def finish(bead: Bead) -> Bead:
@@ -78,7 +79,7 @@ class Close(Operation):
             after = self._finished(bead, readiness, notes)
             doer = self.holder_of(bead, snapshot)
             if doer:
-                doers.append(doer)
+                endings.append(Ending(doer, DONE, bead.id))
             others = [name for name in bead.holders if name != doer] if bead.get("claims") else []
             if others:
                 notes.append(f"{', '.join(others)} had also claimed {bead.id}")
@@ -88,8 +89,8 @@ class Close(Operation):
         change = Change(beads, subject("close", done, self.by), touched=tuple(done), failures=tuple(failed))
         change = self._with_news(self._with_files(change), snapshot, context, notes)
         change = with_capacity(change, snapshot, owners, context.now, alive=self.agent if self.agent in owners else None)
-        for doer in doers:  # before the next claim: finishing a bead may end an overload
-            change = with_capacity(change, snapshot, [doer], context.now, outcomes={doer: "done"})
+        # before the next claim: finishing a bead may end an overload
+        change = with_capacity(change, snapshot, [ending.agent for ending in endings], context.now, endings=endings)
         if self.args.get("next") and not failed:
             change = self._with_next(change, snapshot, context)
         return change

@@ -14,6 +14,7 @@ from bd.operations.base import Operation, mint, minting, register, subject
 from bd.operations.capacity_file import with_capacity
 from bd.operations.heat import attended
 from bd.policy import advisory_claims, lifecycle, retry, spending
+from bd.policy.overload import Ending
 
 if TYPE_CHECKING:
     from typing import Any, ClassVar
@@ -48,7 +49,7 @@ class Fail(Operation):
                 "a failure needs a description (--error)",
                 hint=f'bd fail {self.args["ids"][0]} --reason {kind} --error "what happened"',
             )
-        owners: list[str] = []
+        endings: list[Ending] = []
         left: set[str] = set()
 
         def give_up(bead: Bead) -> Bead:
@@ -60,7 +61,7 @@ class Fail(Operation):
                 raise WrongState(f"{bead.id} is {bead.status}, nobody holds it", hint=hint, id=bead.id)
             token = self.proof_for(bead, snapshot)
             held = advisory_claims.alone(bead, token, self.asked_at) if bead.get("claims") else bead
-            owners.extend(held.holders)
+            endings.extend(Ending(holder, "failed", bead.id) for holder in held.holders)
             left.update(bead.holders)
             held = self._charged(held)
             failed = retry.after_failure(
@@ -74,12 +75,11 @@ class Fail(Operation):
 
         beads, done, failed = self.each(self.args["ids"], snapshot, give_up)
         change = Change(beads, subject("fail", done, self.by), touched=tuple(done), failures=tuple(failed))
-        change = with_capacity(change, snapshot, left - set(owners), context.now)  # a dead letter ends every claim on it
-        for owner in owners:  # each failed attempt counts in its agent's record
-            alive = owner if owner == self.agent else None
-            outcomes = {} if kind in retry.NOT_OF_THE_AGENT else {owner: "failed"}
-            change = with_capacity(change, snapshot, [owner], context.now, alive=alive, outcomes=outcomes)
-        return change
+        alive = self.agent if any(ending.agent == self.agent for ending in endings) else None
+        counted = [] if kind in retry.NOT_OF_THE_AGENT else endings
+        return with_capacity(
+            change, snapshot, left, context.now, alive=alive, endings=counted
+        )  # a dead letter ends every claim on it
 
     def _charged(self, bead: Bead) -> Bead:
         """Return the bead with the total cost of the attempt, if measured."""

@@ -15,6 +15,7 @@ from bd.operations.base import Operation, minting, register, subject
 from bd.operations.capacity_file import with_capacity
 from bd.policy import advisory_claims, claims, lifecycle, retry, spending
 from bd.policy.liveness import IN_WORK, last_commit_of
+from bd.policy.overload import Ending
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -78,7 +79,8 @@ class Reassign(Operation):
         beads: dict[str, Bead | None] = {}
         notes: list[str] = []
         done: list[str] = []
-        owners: dict[str, str | None] = {}
+        owners: set[str] = set()
+        endings: list[Ending] = []
         for stall in self.args["stalls"]:
             try:
                 bead = self.find(stall["id"], snapshot)
@@ -93,12 +95,12 @@ class Reassign(Operation):
                 notes.append(f"{bead.id} was not freed: {moved}")
                 continue
             if bead.claim is not None:
-                owners[bead.claim.agent] = None if stall.get("is_unheard") else "stalled"
+                owners.add(bead.claim.agent)
+                endings += [] if stall.get("is_unheard") else [Ending(bead.claim.agent, "stalled", bead.id)]
             beads[bead.id] = self._freed(bead, stall, context)
             done.append(bead.id)
         change = Change(beads, subject("reassign", beads, self.by), touched=tuple(done), notes=tuple(notes))
-        outcomes = {owner: outcome for owner, outcome in owners.items() if outcome}
-        return with_capacity(change, snapshot, owners, context.now, outcomes=outcomes) if beads else change
+        return with_capacity(change, snapshot, owners, context.now, endings=endings) if beads else change
 
     def _is_freed(self, bead: Bead, stall: Mapping[str, Any]) -> bool:
         """Return whether the bead already contains this operation's failure."""

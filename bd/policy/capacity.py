@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 
 from bd.core.errors import AgentOffline
 from bd.core.pools import pool_of, template_of
-from bd.core.schema import capacity_path
-from bd.core.times import SKEW_S, age_text, instant_of, time_text
-from bd.policy import advisory_claims
+from bd.core.schema import AGENTS_DIR, capacity_path
+from bd.core.times import SKEW_S, age_text, instant_of
+from bd.policy import advisory_claims, overload
 from bd.policy.roles import interval_of
 
 if TYPE_CHECKING:
@@ -24,9 +24,6 @@ if TYPE_CHECKING:
     from bd.core.model import Bead, Snapshot
 
 DUTIES = ("offline", "draining")
-RECENT_KEPT = 5
-FAILURES_TOO_MANY = 2
-PROBE_AFTER_INTERVALS = 2
 SILENT_INTERVALS = 3
 
 
@@ -71,53 +68,70 @@ def duty_of(name: str, snapshot: Snapshot) -> str | None:
 
 def status_of(name: str, snapshot: Snapshot, now: datetime) -> str:
     """Return offline, draining, overloaded, busy or available; the first that applies."""
-    return status_by(tracked(name, snapshot), len(held_by(name, snapshot, now)), limit_of(name, snapshot))
+    held = len(held_by(name, snapshot, now))
+    return status_by(tracked(name, snapshot), held, limit_of(name, snapshot), overload.rules_of(snapshot))
 
 
-def status_by(record: Mapping[str, Any], held: int, limit: int | None) -> str:
+def status_by(record: Mapping[str, Any], held: int, limit: int | None, rules: overload.Rules) -> str:
     """Return the status for a capacity record, a number of held beads, and a limit."""
     if record.get("status") in DUTIES:
         return str(record["status"])
-    if failures_in(record) >= FAILURES_TOO_MANY:
+    if overload.is_overloaded(record, rules):
         return "overloaded"
     return "busy" if limit is not None and held >= limit else "available"
 
 
-def failures_in(record: Mapping[str, Any]) -> int:
-    """Return how many of the last attempts failed or stalled."""
-    return sum(outcome != "done" for outcome in (record.get("recent") or [])[-RECENT_KEPT:])
+# --- overload ---------------------------------------------------------------------------------
 
 
 def is_overloaded(name: str, snapshot: Snapshot) -> bool:
-    return failures_in(tracked(name, snapshot)) >= FAILURES_TOO_MANY
+    return overload.is_overloaded(tracked(name, snapshot), overload.rules_of(snapshot))
 
 
-def with_outcome(record: Mapping[str, Any], outcome: str, at: datetime, interval_s: float) -> dict[str, Any]:
-    """Return the keys of a capacity record after one more attempt: `recent`, `failed_tasks`, `overloaded_at` (None unsets).
-
-    `outcome` is done, failed or stalled. Finishing a bead once a probe was due ends an overload.
-    """
-    was_overloaded = failures_in(record) >= FAILURES_TOO_MANY
-    if outcome == "done" and was_overloaded and _probe_in_s(record, at, interval_s) <= 0:
-        return {"recent": None, "failed_tasks": 0, "overloaded_at": None}
-    recent = [*(record.get("recent") or []), outcome][-RECENT_KEPT:]
-    failed = failures_in({"recent": recent})
-    since = None
-    if failed >= FAILURES_TOO_MANY:
-        since = record.get("overloaded_at") if outcome == "done" else time_text(at)
-    return {"recent": recent, "failed_tasks": failed, "overloaded_at": since}
-
-
-def _probe_in_s(record: Mapping[str, Any], now: datetime, interval_s: float) -> float:
-    since = record.get("overloaded_at")
-    if not since:
-        return 0.0
-    return PROBE_AFTER_INTERVALS * interval_s - (now - instant_of(since)).total_seconds()
+def is_resting(name: str, snapshot: Snapshot, now: datetime) -> bool:
+    """Return whether an overloaded agent has to wait until it may try any bead."""
+    return is_overloaded(name, snapshot) and _probe_in_s(name, snapshot, now) > 0
 
 
 def probe_in_s(name: str, snapshot: Snapshot, now: datetime) -> float:
-    """Return the seconds until the overloaded agent may try one bead; 0 if it may now."""
-    return max(0.0, _probe_in_s(tracked(name, snapshot), now, interval_of(snapshot.agent(name) or {})))
+    """Return the seconds until the overloaded agent may try one bead; 0 if it may now.
+
+    It may retry the beads that it failed as soon as they are due, if no other agent of its role is there to do so.
+    """
+    waits_s = [_probe_in_s(name, snapshot, now), *(_wait_s(bead, now) for bead in own_retries(name, snapshot, now))]
+    return max(0.0, min(waits_s))
+
+
+def own_retries(name: str, snapshot: Snapshot, now: datetime) -> list[Bead]:
+    """Return the open beads that this overloaded agent failed and that no other agent of its role could retry."""
+    ids = overload.failed_beads(tracked(name, snapshot), overload.rules_of(snapshot))
+    if _has_peers(name, snapshot, now):
+        return []
+    return [bead for bead_id in ids if bead_id and (bead := snapshot.head(bead_id)) is not None and bead.status == "open"]
+
+
+def _has_peers(name: str, snapshot: Snapshot, now: datetime) -> bool:
+    """Return whether another agent of the same role is there, such as another member of a pool."""
+    own = template_of(name, snapshot)
+    files = snapshot.records(AGENTS_DIR)
+    role = files.get(own, {}).get("role") if own else None
+    for other, file in files.items():
+        members = [one for one in pool_of(other, file).members if one != name] if other == own else [other]
+        if file.get("role") == role and any(not is_away(one, snapshot, now) for one in members):
+            return True
+    return False
+
+
+def _probe_in_s(name: str, snapshot: Snapshot, now: datetime) -> float:
+    return overload.probe_in_s(tracked(name, snapshot), now, interval_of(snapshot.agent(name) or {}))
+
+
+def _wait_s(bead: Bead, now: datetime) -> float:
+    due = bead.get("retry_at")
+    return (instant_of(due) - now).total_seconds() if due else 0.0
+
+
+# --- room -------------------------------------------------------------------------------------
 
 
 def room(name: str, snapshot: Snapshot, now: datetime) -> int | None:

@@ -93,6 +93,7 @@ class Eligibility:
         self._readiness = Readiness(snapshot, now)
         self._others: Mapping[str, Mapping[str, Any]] | None = None
         self._idle: list[Reason | None] = []
+        self._retries: list[frozenset[str] | None] = []
         # One example for each kind of misfit so far, by code.
         self._misfits: dict[str, Reason] = {}
 
@@ -134,6 +135,8 @@ class Eligibility:
         """Return why the agent may not take this ready bead, apart from the agent's own state; empty if it may."""
         name, snapshot, now = self.agent, self._snapshot, self._now
         reasons: list[Reason] = []
+        if self._own_retries() is not None and bead.id not in (self._own_retries() or ()):
+            reasons.append(Reason("overloaded", f"has to wait: {name} is overloaded, and may only retry what it failed itself"))
         agent = snapshot.agent(name)
         routed_to_me = bead.assignee == name
         if bead.assignee and not routed_to_me and not capacity.is_away(bead.assignee, snapshot, now):
@@ -159,6 +162,14 @@ class Eligibility:
             if skill:
                 reasons.append(skill)
         return reasons
+
+    def _own_retries(self) -> frozenset[str] | None:
+        """Return the only beads that the agent may take while it is overloaded; None if that does not limit it."""
+        if not self._retries:
+            limited = capacity.is_resting(self.agent, self._snapshot, self._now)
+            retries = capacity.own_retries(self.agent, self._snapshot, self._now) if limited else []
+            self._retries.append(frozenset(bead.id for bead in retries) if limited else None)
+        return self._retries[0]
 
     def fitting(self, ready: Iterable[Bead]) -> Iterator[Bead]:
         """Yield the ready beads that fit the agent, apart from its own state, judging each as it is requested."""

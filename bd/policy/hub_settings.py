@@ -13,7 +13,7 @@ from bd.core.nearest import nearest
 from bd.core.schema import TYPES
 from bd.core.settings import KEYS, PLACE_KEYS, PROCESS_KEYS, may_set, stored
 from bd.core.times import duration_s, duration_text
-from bd.policy import friction, stealing
+from bd.policy import friction, overload, stealing
 from bd.policy.retry import KINDS, NO_RETRY_ON, STRATEGIES, Rule
 
 if TYPE_CHECKING:
@@ -132,6 +132,7 @@ _RETRY: dict[str, tuple[Callable[[str], Any], str, str]] = {
 }
 _STEALING = stealing.Rules()
 _FRICTION = friction.Rules()
+_OVERLOAD = overload.Rules()
 _TYPES = (*TYPES, "publish")
 _OF_DEFAULTS = ("expected", "max_cost_usd", "retry")
 _MAX_ATTEMPTS = ("max_attempts", (_count, "", "maximum number of attempts on a bead of this type"))
@@ -164,6 +165,13 @@ SETTINGS = (
     Setting(("friction", "window"), _time, "the time in which attempts count", default=duration_text(_FRICTION.window_s)),
     Setting(("friction", "rate"), _positive, "the share of attempts that must fail", default=f"{_FRICTION.rate:g}"),
     Setting(("friction", "least"), _count, "the minimum number of attempts", default=str(_FRICTION.least)),
+    Setting(
+        ("overload", "failures"),
+        _whole,
+        "an agent is overloaded after failures of this many different beads; 0: never",
+        default=str(_OVERLOAD.failures),
+    ),
+    Setting(("overload", "attempts"), _count, "among this many of its last attempts", default=str(_OVERLOAD.attempts)),
     Setting(("notify",), _text, "the command that tells people", EVERYWHERE),
     Setting(("notify", NAME), _text, "one of several commands that tell people", EVERYWHERE),
     Setting(("validators", NAME), _text, "the command of a validator", EVERYWHERE),

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from bd.core.schema import AGENTS_DIR, CAPACITY_DIR, CAPACITY_FIELDS
 from bd.core.times import instant_of
+from bd.policy import overload
 from bd.policy.budget import remaining
 from bd.policy.capacity import current_interval_s, held_by, is_presumed_offline, limit_of, status_of, tracked
 from bd.policy.roles import interval_of, is_fallback, misspelt_skills, skills_of
@@ -43,6 +44,7 @@ def _record(name: str, snapshot: Snapshot, now: datetime, pending: int) -> dict[
         "role": agent.get("role", ""),
         **{key: said[key] for key in CAPACITY_FIELDS if key in said},
         **{key: tracked(name, snapshot).get(key) for key in _TRACKED},
+        "recent": overload.words_of(tracked(name, snapshot)) or None,
         "status": status_of(name, snapshot, now),
         "presumed_offline": is_presumed_offline(name, snapshot, now),
         "budget_remaining_usd": None if left is None else round(left, 4),

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from bd.core.schema import AGENTS_DIR, CAPACITY_DIR
 from bd.core.times import instant_of
-from bd.policy.capacity import duty_of, failures_in, held_by, is_overloaded, is_presumed_offline, tracked
+from bd.policy import overload
+from bd.policy.capacity import duty_of, held_by, is_overloaded, is_presumed_offline, tracked
 from bd.policy.lifecycle import given_back_in_a_row, is_given_back_too_often, waits_for_human
 from bd.report.selection import dead_letters
 
@@ -118,7 +119,13 @@ def _overloaded(name: str, snapshot: Snapshot, now: datetime) -> dict[str, Any]:
     record = tracked(name, snapshot)
     since = record.get("overloaded_at") or ""
     last = len(record.get("recent") or [])
-    return _set(agent=name, since=since, age_s=_age_s(since, now), failed=failures_in(record), of=last)
+    return _set(
+        agent=name,
+        since=since,
+        age_s=_age_s(since, now),
+        failed=overload.failed_attempts(record, overload.rules_of(snapshot)),
+        of=last,
+    )
 
 
 def _given_back(bead: Bead, now: datetime) -> dict[str, Any]:

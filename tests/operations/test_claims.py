@@ -26,6 +26,7 @@ from bd.operations.capacity_file import with_capacity
 from bd.operations.claims import Claim, Release, Start
 from bd.operations.close import Cancel, Close, Reopen
 from bd.operations.create import Create
+from bd.policy.overload import Ending
 from tests.memory import MemoryStore, held, make_bead
 from tests.operations.asking import STAMP, by
 
@@ -791,7 +792,9 @@ def test_a_probe_that_is_done_ends_it_and_the_next_claim_comes_with_it() -> None
 def test_outcomes_of_others_make_an_agent_overloaded(outcome: str) -> None:
     store = MemoryStore(records=agents(coder={}))
     for number in (1, 2):
-        change = with_capacity(Change({}, "x"), store.tip, ["coder"], store.now, outcomes={"coder": outcome})
+        change = with_capacity(
+            Change({}, "x"), store.tip, ["coder"], store.now, endings=[Ending("coder", outcome, f"hub-{number}")]
+        )
         store.tip = store.tip.after(change)
         assert capacity(store)["failed_tasks"] == number
     assert (capacity(store)["status"], capacity(store)["overloaded_at"]) == ("overloaded", STAMP)

@@ -11,22 +11,22 @@ from hypothesis import strategies as st
 from bd.core.errors import AgentOffline
 from bd.core.schema import CONFIG_PATH, agent_path, capacity_path
 from bd.core.times import time_text
+from bd.policy import overload
 from bd.policy.capacity import (
-    RECENT_KEPT,
     current_interval_s,
-    failures_in,
     is_away,
     is_presumed_offline,
     refuse_away,
     room,
     status_of,
-    with_outcome,
 )
 from bd.policy.eligibility import Eligibility
+from bd.policy.overload import Ending
 from tests.clocks import START, FakeClock
 from tests.memory import MemorySnapshot, held, make_bead
 
 AGO = FakeClock().text  # AGO(minutes=-5): the text of an instant
+RULES = overload.Rules()
 TWO_FAILED = {"recent": ["failed", "stalled"], "overloaded_at": AGO(minutes=-10)}
 
 
@@ -114,19 +114,98 @@ def test_a_sign_of_life_does_not_lift_what_the_agent_was_told() -> None:
     ],
 )
 def test_how_attempts_ended_is_kept(before: dict[str, Any], outcome: str, after: dict[str, Any]) -> None:
-    changed = with_outcome(before, outcome, START, 1800)
+    changed = overload.after(before, Ending("coder", outcome, ""), START, 1800, RULES)
     assert {key: value for key, value in changed.items() if value is not None} == after
 
 
-@given(st.lists(st.sampled_from(["done", "failed", "stalled"])))
-def test_overloaded_at_is_set_exactly_while_too_many_failed(outcomes: list[str]) -> None:
-    record: dict[str, Any] = {}
-    for outcome in outcomes:
-        record |= with_outcome(record, outcome, START, 1800)
+ENDINGS = st.builds(
+    Ending, st.just("coder"), st.sampled_from(["done", "failed", "stalled"]), st.sampled_from(["", "hub-a", "hub-b", "hub-c"])
+)
+
+
+@given(st.lists(ENDINGS), st.integers(0, 4), st.integers(1, 6))
+def test_overloaded_at_is_set_exactly_while_too_many_beads_failed(endings: list[Ending], failures: int, attempts: int) -> None:
+    rules, record, kept = overload.Rules(failures, attempts), dict[str, Any](), list[Ending]()
+    for ending in endings:
+        record |= overload.after(record, ending, START, 1800, rules)
         record = {key: value for key, value in record.items() if value is not None}
-        assert len(record.get("recent", [])) <= RECENT_KEPT
-        assert record["failed_tasks"] == failures_in(record)
-        assert ("overloaded_at" in record) == (failures_in(record) >= 2)
+        kept = [*kept, ending][-attempts:] if record.get("recent") else []
+        failed = [one.bead for one in kept if one.what != "done"]
+        assert overload.words_of(record) == [one.what for one in kept]
+        assert record["failed_tasks"] == len(failed)
+        different = len({bead for bead in failed if bead}) + failed.count("")
+        assert ("overloaded_at" in record) == (0 < failures <= different)
+
+
+@pytest.mark.parametrize(
+    ("recent", "status"),
+    [
+        (["failed hub-a", "failed hub-a", "failed hub-a", "stalled hub-a"], "available"),
+        (["failed hub-a", "failed hub-b"], "overloaded"),
+        (["failed hub-a", "done", "failed hub-a", "done", "stalled hub-b"], "overloaded"),
+        (["failed", "failed hub-a"], "overloaded"),
+    ],
+)
+def test_failures_of_one_bead_say_nothing_about_the_agent(recent: list[str], status: str) -> None:
+    assert status_of("coder", fleet(record={"recent": recent}), START) == status
+
+
+@pytest.mark.parametrize(
+    ("rule", "failed", "status"),
+    [
+        ({"failures": 3}, 2, "available"),
+        ({"failures": 3}, 3, "overloaded"),
+        ({"failures": 0}, 5, "available"),
+        ({"attempts": 1}, 2, "available"),
+        ({"failures": 6, "attempts": 8}, 6, "overloaded"),
+        ({"failures": "many"}, 2, "overloaded"),
+    ],
+)
+def test_the_rule_is_the_hubs(rule: dict[str, Any], failed: int, status: str) -> None:
+    records = {CONFIG_PATH: {"overload": rule}, agent_path("coder"): {}}
+    snapshot = MemorySnapshot([], records | {capacity_path("coder"): {"recent": [f"failed hub-{n}" for n in range(failed)]}})
+    assert status_of("coder", snapshot, START) == status
+
+
+RESTS = {"recent": ["failed hub-a", "failed hub-b"], "overloaded_at": AGO(minutes=-1)}
+
+
+@pytest.mark.parametrize(
+    ("others", "expected"),
+    [
+        ({}, ["hub-a"]),
+        ({"tester": {"role": "testing"}}, ["hub-a"]),
+        ({"other": {"role": "building"}}, []),
+        ({"other": {"role": "building", "away": True}}, ["hub-a"]),
+    ],
+)
+def test_alone_in_its_role_it_retries_what_it_failed_when_that_is_due(others: dict[str, Any], expected: list[str]) -> None:
+    """And nothing else: a broken agent does not go through the whole queue."""
+    beads = [
+        make_bead("hub-a", retry_at=AGO(minutes=-1), attempts=1),
+        make_bead("hub-b", retry_at=AGO(minutes=2), attempts=1),
+        make_bead("hub-c", priority=0),
+    ]
+    records = {agent_path("coder"): {"role": "building"}, capacity_path("coder"): RESTS}
+    for name, file in others.items():
+        records |= {agent_path(name): file, capacity_path(name): {"status": "offline" if file.get("away") else "available"}}
+    answer = Eligibility(MemorySnapshot(beads, records), "coder", START)
+    assert [bead.id for bead in answer.beads()] == expected
+    assert (answer.idle() is None) == bool(expected)
+
+
+def test_alone_it_waits_for_its_retry_or_its_probe_whichever_is_first() -> None:
+    beads = [make_bead("hub-a", retry_at=AGO(minutes=2), attempts=1)]
+    records = {agent_path("coder"): {"role": "building"}, capacity_path("coder"): RESTS}
+    answer = Eligibility(MemorySnapshot(beads, records), "coder", START)
+    reason = answer.idle()
+    assert reason is not None
+    assert (reason.code, answer.retry_after_s(reason)) == ("overloaded", 120)
+
+
+def test_a_retry_that_is_done_ends_the_overload() -> None:
+    assert overload.after(RESTS, Ending("coder", "done", "hub-a"), START, 1800, RULES)["recent"] is None
+    assert overload.after(RESTS, Ending("coder", "done", "hub-c"), START, 1800, RULES)["recent"] is not None
 
 
 @pytest.mark.parametrize(
