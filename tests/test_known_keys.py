@@ -196,10 +196,10 @@ def test_a_registration_becomes_an_agent_file(clone: Callable[[str], Clone], tmp
     alice = clone("alice")
     (tmp_path / "agent.yaml").write_text(_REGISTRATION, encoding="utf-8")
     told = alice.here("import", str(tmp_path / "agent.yaml"))
-    for key in ("current_tasks", "status", "last_heartbeat", "claim_ttl_sec"):
+    for key in ("current_tasks", "status", "last_heartbeat"):
         assert f"not taken over: agent-coder-01: {key}: " in told.err
     agent = alice.here("agent", "show", "agent-coder-01", "--json").json
     wanted = {"role": "coder", "capabilities": ["git", "testing"], "models_available": ["m1"], "max_concurrent": 2}
     assert {key: agent[key] for key in wanted} == wanted
-    assert (agent["interval"], agent["budget_usd"]) == ("5s", 45)
+    assert (agent["interval"], agent["budget_usd"], agent["claim_ttl"]) == ("5s", 45, "60s")
     assert alice.here("list").err == ""

@@ -28,7 +28,6 @@ _NAMES = {
 }
 # What an agent does not say of itself here, and where it is said.
 _INSTEAD = {
-    "claim_ttl": "how long a reserved bead may wait is the hub's setting claim_ttl",
     "current_tasks": "the capacity file says it",
     "last_heartbeat": "the capacity file says it",
     "status": "`bd drain NAME` and `bd offline NAME` say it",
@@ -80,7 +79,7 @@ def _agent(given: dict[str, Any], source: str) -> Agent:
     named = given.get("id", given.get("name"))
     if not named:
         raise BadInput(f"{source}: the agent has no name", hint="name: codemonkey")
-    name = check_agent(str(named).lower().replace("_", "-"))
+    name = check_agent(str(named).lower())
     fields: dict[str, Any] = {"name": name}
     left: list[str] = []
     for key, value in given.items():

@@ -55,8 +55,9 @@ def identify(
 
 def _named(name: str, source: str) -> Identity:
     """Return an agent's identity if the name can be an agent's; existing clients also pass a person's name as actor."""
-    if source in ("--agent", "BD_AGENT") or is_agent(name):
-        return Identity(check_agent(name), f"agent:{name.strip()}", source)
+    if source in ("--agent", "BD_AGENT") or is_agent(name.strip().replace("_", "-")):
+        agent = check_agent(name)
+        return Identity(agent, f"agent:{agent}", source)
     return Identity(agent_from_person(name), f"human:{name}", source)
 
 

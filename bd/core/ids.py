@@ -89,13 +89,19 @@ def check_bead_id(text: str) -> str:
 
 
 def check_agent(text: str) -> str:
-    """Return the agent's name if it can be one. Raises BadInput."""
-    text = text.strip()
+    """Return the agent's name if it can be one; `_` is read as `-`. Raises BadInput."""
+    text = text.strip().replace("_", "-")
     if not is_agent(text):
         raise BadInput(
             f"{text!r} can't be an agent's name", hint="lower case letters, digits and -, at most 63, such as codemonkey"
         )
     return text
+
+
+def agent_or_person(text: str) -> str:
+    """Return a name that a bead is routed to: an agent's with `-` for `_`, anything else as typed."""
+    folded = text.strip().replace("_", "-")
+    return folded if is_agent(folded) else text
 
 
 def agent_from_person(name: str) -> str:

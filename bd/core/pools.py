@@ -116,10 +116,9 @@ def _names(given: Any, flaws: list[str]) -> tuple[str, ...]:
     listed = given if isinstance(given, list) else []
     if given is not None and not isinstance(given, list):
         flaws.append("`names` is not a list, and is ignored")
-    flaws.extend(
-        f"{name!r} in `names` is not a valid agent name, and is ignored" for name in map(str, listed) if not is_agent(name)
-    )
-    return tuple(dict.fromkeys(name for name in map(str, listed) if is_agent(name)))
+    names = [str(name).replace("_", "-") for name in listed]
+    flaws.extend(f"{name!r} in `names` is not a valid agent name, and is ignored" for name in names if not is_agent(name))
+    return tuple(dict.fromkeys(name for name in names if is_agent(name)))
 
 
 def _within(pool: Pool, flaws: list[str]) -> Pool:

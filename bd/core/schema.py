@@ -194,6 +194,8 @@ AGENT_FIELDS: dict[str, Kind] = {
     "budget_usd": "number",
     "budget": "map",
     "cool_down": "duration",
+    "claim_ttl": "duration",
+    "heartbeat_interval": "duration",
     "fallback": "bool",
     "may": "list",
     "pool": "map",

@@ -68,11 +68,9 @@ class AddAgent(Operation):
         unknown = [key for key in fields if key not in AGENT_FIELDS or key in ("name", "skills")]
         if unknown:
             raise BadInput(f"an agent has no {', '.join(unknown)}", hint=f"it has {', '.join(AGENT_FIELDS)}")
-        for key in ("interval", "cool_down"):
-            if fields.get(key):
-                duration_s(str(fields[key]))
-        if fields.get("interval") and duration_s(str(fields["interval"])) <= 0:
-            raise BadInput("an interval must be positive", hint="write 15m, 30m or 1h")
+        for key in ("interval", "cool_down", "claim_ttl", "heartbeat_interval"):
+            if fields.get(key) and duration_s(str(fields[key])) <= 0 and key in ("interval", "heartbeat_interval"):
+                raise BadInput("an interval must be positive", hint="write 30s, 15m or 1h")
         if (fields.get("max_concurrent") or 0) < 0:
             raise BadInput("the limit can't be negative")
         return fields

@@ -25,6 +25,7 @@ from bd.operations.capacity_file import with_capacity
 from bd.policy import advisory_claims, budget, capacity, claims, lifecycle
 from bd.policy.eligibility import BINDING, Eligibility, refuse_rival
 from bd.policy.readiness import Readiness
+from bd.policy.roles import claim_ttl_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -136,13 +137,14 @@ class Claim(Operation):
             wait_s = answer.retry_after_s(reason)
             raise AgentBusy(reason.text, hint=_HINTS[reason.code].format(self.name), reason=reason.code, retry_after_s=wait_s)
 
-    def _claim_map(self, token: str, *, started: bool, context: DecisionContext) -> dict[str, Any]:
+    def _claim_map(self, token: str, snapshot: Snapshot, *, started: bool, context: DecisionContext) -> dict[str, Any]:
         stamp = time_text(self.asked_at)
         claim: dict[str, Any] = {"agent": self.name, "token": token}
         if started:
             claim["started_at"] = stamp
         else:
-            claim["expires_at"] = time_text(self.asked_at + timedelta(seconds=context.settings.claim_ttl))
+            ttl_s = claim_ttl_of(snapshot.agent(self.name) or {}, context.settings)
+            claim["expires_at"] = time_text(self.asked_at + timedelta(seconds=ttl_s))
         if self.args.get("host"):
             claim["host"] = self.args["host"]
         claim["version"] = __version__
@@ -157,7 +159,7 @@ class Claim(Operation):
 
     def _take(self, bead: Bead, index: int, snapshot: Snapshot, context: DecisionContext) -> Bead:
         started = not self.args.get("reserve") and index == 0
-        claim = self._claim_map(self.args["new_tokens"][index], started=started, context=context)
+        claim = self._claim_map(self.args["new_tokens"][index], snapshot, started=started, context=context)
         reserved = budget.reserve_of(bead, snapshot)
         if reserved:
             claim["reserved_usd"] = reserved
@@ -199,7 +201,7 @@ class Claim(Operation):
         def take(bead: Bead) -> Bead:
             if bead.claim and bead.claim.token in (held_tokens.get(bead.id), held_tokens.get("*")):
                 return bead
-            renewed = self._renewed(bead, held_tokens, taken, context) if bead.get("claims") else None
+            renewed = self._renewed(bead, held_tokens, taken, snapshot, context) if bead.get("claims") else None
             if renewed is not None:
                 return renewed
             self._refuse_agent(answer)
@@ -214,7 +216,12 @@ class Claim(Operation):
         return self._finish(taken, done, snapshot, context, failed)
 
     def _renewed(
-        self, bead: Bead, given: Mapping[str, str], taken: dict[str, Bead | None], context: DecisionContext
+        self,
+        bead: Bead,
+        given: Mapping[str, str],
+        taken: dict[str, Bead | None],
+        snapshot: Snapshot,
+        context: DecisionContext,
     ) -> Bead | None:
         """Renew this agent's own claim on an advisory bead; a presented token is kept. None if it has no claim."""
         mine = advisory_claims.claim_of(bead, self.name, self.asked_at)
@@ -222,7 +229,7 @@ class Claim(Operation):
             return None
         is_known = mine.get("token") in (given.get(bead.id), given.get("*"))
         token = mine["token"] if is_known else self.args["new_tokens"][len(taken)]
-        claim = self._claim_map(token, started=not self.args.get("reserve"), context=context)
+        claim = self._claim_map(token, snapshot, started=not self.args.get("reserve"), context=context)
         after = advisory_claims.renewed(bead, mine, claim, context.settings, self.asked_at)
         if after != bead:
             taken[bead.id] = after
@@ -257,7 +264,7 @@ class Claim(Operation):
         taken: dict[str, Bead | None] = {}
 
         def take_over(bead: Bead) -> Bead:
-            renewed = self._renewed(bead, {}, taken, context) if bead.get("claims") else None
+            renewed = self._renewed(bead, {}, taken, snapshot, context) if bead.get("claims") else None
             if renewed is not None:
                 return renewed
             holders = {bead.claim.agent} if bead.claim else {bead.assignee or "", bead.owner or ""} - {""}
@@ -268,7 +275,7 @@ class Claim(Operation):
                 raise DoesNotFit(f"{bead.id} is {' and '.join(sorted(holders))}'s, not {self.name}'s", hint=hint, id=bead.id)
             if bead.claim is None:
                 self._refuse_crowd(bead, taken, snapshot, context)
-            claim = self._claim_map(self.args["new_tokens"][len(taken)], started=True, context=context)
+            claim = self._claim_map(self.args["new_tokens"][len(taken)], snapshot, started=True, context=context)
             taken[bead.id] = claims.resumed(bead, claim, context.settings.owner(self.name), self.asked_at)
             return taken[bead.id]  # type: ignore[return-value]
 

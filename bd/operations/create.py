@@ -145,7 +145,7 @@ class Create(Operation):
         edges = {new_id: self._edges(spec, snapshot, names) for new_id, spec in new}
         for number, (new_id, spec) in enumerate(new):
             if not self.args.get("force"):
-                refuse_away(spec.get("assignee"), snapshot, self.asked_at)
+                refuse_away(ids.agent_or_person(spec.get("assignee") or ""), snapshot, self.asked_at)
             # Lists put older beads first: those of one call follow each other by the smallest step that a time can show.
             stamp = time_text(self.asked_at + timedelta(microseconds=number), exact=True)
             given = with_refs(spec, self._references(spec, names, snapshot))

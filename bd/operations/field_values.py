@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from bd.core.errors import BadInput, IdTaken
-from bd.core.ids import twin_of
+from bd.core.ids import agent_or_person, twin_of
 from bd.core.schema import BEAD_FIELDS, STORED_STATUSES, TITLE_LIMIT, TYPES, status_word
 from bd.core.settings import KEYS
 from bd.core.times import duration_s, typed_time
@@ -81,6 +81,8 @@ def checked(fields: dict[str, Any], context: DecisionContext) -> dict[str, Any]:
         elif kind == "duration":
             duration_s(str(value))
             out[key] = str(value)
+        elif key in ("assignee", "prefer_agent"):
+            out[key] = agent_or_person(str(value))
         elif key == "labels":
             out[key] = [check_label(label) for label in value]
         elif key == "claim_mode":

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from bd.core.errors import BadInput, BdError, IdTaken, NoSuchBead, WrongState
 from bd.core.model import Bead, Change, Overlay
+from bd.core.schema import CAPACITY_DIR, agent_path
 from bd.core.times import time_text
 from bd.operations.base import Operation, following, register, subject
 from bd.operations.capacity_file import with_capacity
@@ -17,9 +18,11 @@ from bd.operations.dependencies import refuse_circles, with_ages
 from bd.operations.field_values import check_title, refuse_twin
 from bd.operations.idempotency import with_spent
 from bd.policy import lifecycle
+from bd.policy.capacity import limit_of
 from bd.policy.eligibility import refuse_overlap
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from typing import Any, ClassVar
 
     from bd.core.model import Snapshot
@@ -267,6 +270,7 @@ class HandCommit(Operation):
             if tip == new and tip != old:
                 continue
             try:
+                _refuse_limit(path, old, new, snapshot)
                 taken[path] = _merged_record(path, old, new, tip)
             except BdError as error:
                 refusals.append(error)
@@ -296,6 +300,18 @@ class HandCommit(Operation):
 
     def exact_form(self, change: Change, before: Snapshot) -> dict[str, Any]:
         return _form(self)
+
+
+def _refuse_limit(path: str, old: Mapping[str, Any] | None, new: Mapping[str, Any] | None, snapshot: Snapshot) -> None:
+    """Refuse a limit typed into the capacity file of an agent whose own file has the say. Raises WrongState."""
+    name = path.removeprefix(CAPACITY_DIR).removesuffix(".yaml")
+    typed = (new or {}).get("max_concurrent")
+    if not path.startswith(CAPACITY_DIR) or snapshot.agent(name) is None:
+        return
+    limit = limit_of(name, snapshot)
+    if typed not in (None, (old or {}).get("max_concurrent"), limit):
+        words = f"{path}: max_concurrent is {limit}, as {agent_path(name)} says"
+        raise WrongState(words, hint=f"`bd agent add {name} --max {typed}` changes it", agent=name)
 
 
 def _form(operation: Operation) -> dict[str, Any]:

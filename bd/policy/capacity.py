@@ -42,9 +42,15 @@ def is_at(bead: Bead, name: str, now: datetime | None) -> bool:
 
 
 def limit_of(name: str, snapshot: Snapshot) -> int | None:
-    """Return how many beads the agent may hold at once; None if it has no file, and so no limit."""
+    """Return how many beads the agent may hold at once; None if there is no limit.
+
+    An agent without a file may have its limit in its capacity file, as in the source paper.
+    """
     agent = snapshot.agent(name)
-    return None if agent is None else int(agent.get("max_concurrent", 1))
+    if agent is not None:
+        return int(agent.get("max_concurrent", 1))
+    typed = tracked(name, snapshot).get("max_concurrent")
+    return None if typed is None else int(typed)
 
 
 def is_known(name: str, snapshot: Snapshot) -> bool:

@@ -105,11 +105,17 @@ def beats_by_ref(claim: Mapping[str, Any]) -> bool:
 def stall_time_s(claim: Mapping[str, Any], expected_s: float, settings: Settings) -> float:
     """Return how many seconds this claim may be silent, as far as an observer can see its heartbeats."""
     if not claim.get("started_at"):
-        return settings.claim_ttl
+        return ttl_s(claim, settings)
     interval_s = claim.get("heartbeat_interval_s")
     if interval_s and claim.get("heartbeat_by") in ("ref", "branch"):
         return MISSED_BEATS * float(interval_s)
     return settings.stall_factor * expected_s
+
+
+def ttl_s(claim: Mapping[str, Any], settings: Settings) -> float:
+    """Return for how many seconds a reserved claim may wait to be started: what it says itself, else the settings'."""
+    since, until = claim.get("claimed_at"), claim.get("expires_at")
+    return (instant_of(until) - instant_of(since)).total_seconds() if since and until else settings.claim_ttl
 
 
 def limit_for(why: str, claim: Mapping[str, Any], expected_s: float, settings: Settings) -> float | None:
@@ -117,7 +123,7 @@ def limit_for(why: str, claim: Mapping[str, Any], expected_s: float, settings: S
     if why == "overdue":
         return settings.stall_factor * expected_s
     if why == "never_started":
-        return None if claim.get("started_at") else settings.claim_ttl
+        return None if claim.get("started_at") else ttl_s(claim, settings)
     if why == "silent" and not _sends_heartbeats(claim):
         return None
     return stall_time_s(claim, expected_s, settings) if why in ("silent", "validating") else None

@@ -63,6 +63,15 @@ class Pace(NamedTuple):
         wait_s = after.interval_s * (1 + _SPREAD * (spread - 0.5))
         return after._replace(next_poll_at=time_text(now + timedelta(seconds=wait_s)))
 
+    def stood_by(self, now: datetime, spread: float, again_s: float) -> Pace:
+        """Return the pace after a cycle in which the agent could take nothing: it was busy or paused, say.
+
+        That says nothing about the queue, so it counts neither as empty nor as idle. `again_s` is after how long to ask again, if
+        that is sooner than the interval.
+        """
+        wait_s = min(self.interval_s * (1 + _SPREAD * (spread - 0.5)), again_s)
+        return self._replace(next_poll_at=time_text(now + timedelta(seconds=wait_s)), idle_since=None)
+
     def found_work(self, now: datetime, cool_down_s: float = 0.0) -> Pace:
         """Return the pace after work: the base interval, with the next poll now or after the agent's rest."""
         next_at = time_text(now + timedelta(seconds=cool_down_s)) if cool_down_s else None

@@ -11,6 +11,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
+    from bd.core.settings import Settings
+
 # Base intervals in seconds per role (the source paper, section 5).
 ROLE_INTERVAL_S = {"infrastructure": 900, "coding": 1800, "research": 3600, "overseer": 900, "publisher": 1800}
 DEFAULT_INTERVAL_S = 1800.0
@@ -58,6 +60,18 @@ def interval_of(agent: Mapping[str, Any]) -> float:
     """Return the seconds between two polls of the agent, from its file or its role."""
     interval = agent.get("interval")
     return duration_s(interval) if interval else float(ROLE_INTERVAL_S.get(agent.get("role", ""), DEFAULT_INTERVAL_S))
+
+
+def claim_ttl_of(agent: Mapping[str, Any], settings: Settings) -> float:
+    """Return for how many seconds a bead that the agent reserved may wait to be started: its file's, else the settings'."""
+    own = agent.get("claim_ttl")
+    return duration_s(own) if own else settings.claim_ttl
+
+
+def heartbeat_interval_of(agent: Mapping[str, Any], settings: Settings) -> float:
+    """Return the seconds between two heartbeats of the agent, from its file or the settings; 0 if neither says."""
+    own = agent.get("heartbeat_interval")
+    return duration_s(own) if own else settings.heartbeat_interval
 
 
 def is_fallback(agent: Mapping[str, Any]) -> bool:

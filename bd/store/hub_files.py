@@ -106,7 +106,8 @@ def misnamed(path: str) -> str | None:
         if path.removesuffix(f"{stem}.yaml") not in (AGENTS_DIR, CAPACITY_DIR, TRIGGERS_DIR):
             return f"lies where no file of {what} belongs"
         if not is_agent(stem):
-            return f"has a name that can't be {what}'s"
+            meant = stem.replace("_", "-")
+            return f"has a name that can't be {what}'s{f': call it {meant}.yaml' if is_agent(meant) else ''}"
     return None
 
 

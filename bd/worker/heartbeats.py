@@ -14,6 +14,7 @@ from bd.operations.base import asked
 from bd.operations.capacity_file import capacity_of
 from bd.operations.heartbeat import Heartbeat as Sign
 from bd.policy.liveness import FAR_INTERVAL_S, NEAR_INTERVAL_S, RECORD_EVERY_S, last_commit_of
+from bd.policy.roles import heartbeat_interval_of
 from bd.policy.stealing import queues
 from bd.store import SideRef
 from bd.store.heartbeat.side_refs import AGENTS, CLAIMS
@@ -68,9 +69,9 @@ def is_near(hub: Clone) -> bool:
     return not hub.remote_name or urls.is_here(hub.place.url or "")
 
 
-def heartbeat_for(hub: Clone, settings: Settings) -> Heartbeat:
+def heartbeat_for(hub: Clone, agent: Mapping[str, Any], settings: Settings) -> Heartbeat:
     """Return how a claim made here now will send heartbeats; probes the remote the first time. Raises RemoteUnreachable."""
-    interval_s = settings.heartbeat_interval or (NEAR_INTERVAL_S if is_near(hub) else FAR_INTERVAL_S)
+    interval_s = heartbeat_interval_of(agent, settings) or (NEAR_INTERVAL_S if is_near(hub) else FAR_INTERVAL_S)
     if hub.sides.probe(hub.runtime.now()):
         return Heartbeat(interval_s, "ref")
     return Heartbeat(max(interval_s, BRANCH_EVERY_S), "branch")

@@ -226,7 +226,7 @@ class Worker:
         self._begin(hub, written, pacer)
 
     def _claim_args(self, hub: Clone, settings: Settings) -> dict[str, Any]:
-        heartbeat = heartbeats.heartbeat_for(hub, settings)
+        heartbeat = heartbeats.heartbeat_for(hub, hub.snapshot().agent(self.plan.agent) or {}, settings)
         return {"agent": self.plan.agent, "host": socket.gethostname(), "heartbeat": heartbeat.as_args()}
 
     def _asked(self, **extra: Any) -> dict[str, Any]:
@@ -241,8 +241,9 @@ class Worker:
             self._standing = self._standing.found_nothing(nothing, tip, now_s + pacer.base_s)
             self._lookout.begin(hub, pacer.base_s)
             return
-        pacer.found(hub, work=False, tip=tip)
         now = self._runtime.now()
+        answer = Eligibility(hub.snapshot(), self.plan.agent, now)
+        pacer.found_none(hub, tip, answer)
         turn = next_turn(hub.snapshot(), now)
         turn_s = (turn - now).total_seconds() + self._runtime.random() if turn is not None else None
         wait_s = decisions.next_look_in_s(pacer.pace.wait_s(now), rest_s, turn_s)
@@ -257,7 +258,7 @@ class Worker:
 
     def _begin(self, hub: Clone, written: Written, pacer: Pacer) -> None:
         """Start the command on what was claimed."""
-        pacer.found(hub, work=True, tip=written.commit)
+        pacer.found_work(hub, tip=written.commit)
         snapshot = hub.snapshot(written.commit)
         for token, bead_id in written.change.tokens if written.change else ():
             bead = snapshot.bead(bead_id)

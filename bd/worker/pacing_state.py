@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from bd.core.model import Snapshot
+    from bd.policy.eligibility import Eligibility
     from bd.store import Clone
 
 
@@ -45,11 +46,21 @@ class Pacer:
         """Let the agent rest between two beads."""
         self.pace = self.pace.found_work(hub.runtime.now(), self.cool_down_s)
 
-    def found(self, hub: Clone, *, work: bool, tip: str) -> None:
-        """Record what a poll of this tip found."""
-        now = hub.runtime.now()
-        self.pace = self.pace.found_work(now) if work else self.pace.found_nothing(now, hub.runtime.random())
-        self.tip = tip
+    def found_work(self, hub: Clone, *, tip: str) -> None:
+        """Record that a poll of this tip found work."""
+        self._note(hub, self.pace.found_work(hub.runtime.now()), tip)
+
+    def found_none(self, hub: Clone, tip: str, answer: Eligibility) -> None:
+        """Record that a poll of this tip found no work, or that the agent could not have taken any."""
+        now, spread, reason = hub.runtime.now(), hub.runtime.random(), answer.idle()
+        if reason is None:
+            self._note(hub, self.pace.found_nothing(now, spread), tip)
+        else:
+            pace = self.pace._replace(empty_cycles=0) if reason.code == "busy" else self.pace  # it has found work since
+            self._note(hub, pace.stood_by(now, spread, answer.retry_after_s(reason)), tip)
+
+    def _note(self, hub: Clone, pace: Pace, tip: str) -> None:
+        self.pace, self.tip = pace, tip
         self.keep(hub)
 
     def keep(self, hub: Clone) -> None:

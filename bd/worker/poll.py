@@ -43,7 +43,7 @@ class Poll(NamedTuple):
     def as_json(self) -> dict[str, Any]:
         shown: dict[str, Any] = {**self._asdict(), "reasons": [{"code": one.code, "text": one.text} for one in self.reasons]}
         if self.reasons:
-            shown["reason"] = self.reasons[0].text
+            shown.update({"reason": self.reasons[0].code, "reason_text": self.reasons[0].text})
         return {**shown, "freed": list(self.freed)} if self.freed else {key: shown[key] for key in shown if key != "freed"}
 
 
@@ -71,7 +71,10 @@ def poll(hub: Clone, agent: str, *, fetch: bool = True, interval_s: float | None
     snapshot = hub.snapshot()
     answer = Eligibility(snapshot, agent, hub.runtime.now())
     ready = sum(1 for _ in answer.beads())
-    pacer.found(hub, work=ready > 0, tip=snapshot.commit)
+    if ready:
+        pacer.found_work(hub, tip=snapshot.commit)
+    else:
+        pacer.found_none(hub, snapshot.commit, answer)
     if fetch:
         heartbeats.tell(hub, agent, pacer.as_json())
     if fetch and not ready:

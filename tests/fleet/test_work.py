@@ -434,3 +434,13 @@ def test_a_server_that_refused_refs_is_asked_again_after_a_week(clone: Clones, h
 def test_a_note_for_nothing_in_hand_is_refused_and_not_lost_silently(clone: Clones) -> None:
     alice = clone("alice")
     alice.bd("heartbeat", "--agent", "coder", "--progress", "half", code=5)
+
+
+def test_an_agents_own_heartbeat_interval_is_what_its_claims_promise(clone: Clones, hub: Path) -> None:
+    ada = clone("ada")
+    ada.here("agent", "add", "quick", "--heartbeat", "7s")
+    ada.here("create", "Do it", "--id", "hub-a")
+    script = "bd show hub-a --json > ../claimed.json"
+    ada.bd("work", "--agent", "quick", "--once", "--", "sh", "-c", script)
+    claim = json.loads((ada.path.parent / "claimed.json").read_text())[0]["claim"]
+    assert claim["heartbeat_interval_s"] == 7

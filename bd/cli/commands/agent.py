@@ -27,6 +27,8 @@ _FIELDS = {
     "capabilities": "capabilities",
     "models": "models_available",
     "cool_down": "cool_down",
+    "claim_ttl": "claim_ttl",
+    "heartbeat": "heartbeat_interval",
     "fallback": "fallback",
 }
 _RULES = {"words": "title_words", "prefixes": "title_prefix", "labels": "labels", "types": "types"}
@@ -46,6 +48,8 @@ ADD = Command(
     list_option("--model", name="models", help="Models it can use."),
     Option("--agent-version", name="version", help="Its version, for people only."),
     Option("--cool-down", help="How long it rests after each bead."),
+    Option("--claim-ttl", help="How long a bead that it reserved may wait to be started; default: the hub's."),
+    Option("--heartbeat", help="The interval of its heartbeats while it works; default: the hub's."),
     Flag("--fallback", off="--no-fallback", default=None, help="Takes beads that nobody has taken for two cycles."),
     Option("--budget", kind=real_number(0), help="Its budget in US dollars."),
     Option("--budget-per", kind=one_of(*("day", "month", "total")), help="The budget's period; default: in total."),

@@ -10,6 +10,7 @@ from bd.cli.lookup import id_to_filter_by
 from bd.cli.spec import PRIORITY, Flag, Option, list_option
 from bd.cli.values import flat, key_values
 from bd.compat import bead_json
+from bd.core.ids import agent_or_person
 from bd.core.times import instant_back
 from bd.policy.readiness import Readiness
 from bd.report.selection import Wanted
@@ -78,7 +79,7 @@ def wanted_of(app: App, snapshot: Snapshot, **flags: Any) -> Wanted:
         types=tuple(flat(flags.get("types"))),
         types_not=tuple(flat(flags.get("types_not"))),
         priorities=priorities,
-        assignee=flags.get("assignee") or None,
+        assignee=agent_or_person(flags.get("assignee") or "") or None,
         unassigned=bool(flags.get("unassigned")),
         labels=tuple(flat(flags.get("labels"))),
         labels_any=tuple(flat(flags.get("labels_any"))),

@@ -52,16 +52,17 @@ _SOURCES = {
 }
 
 
-def _check(name: str, value: str) -> None:
-    """Check what is made with this setting. Raises BadInput."""
+def _checked(name: str, value: str) -> str:
+    """Return the value as it is kept, checked for what is made with this setting. Raises BadInput."""
     if value and name == "prefix":
         check_prefix(value)
     elif value and name == "agent":
-        check_agent(value)
+        return check_agent(value)
     elif value and name == "domain" and not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9.-]*", value):
         raise BadInput(f"{value!r} can't be a domain", hint="letters, digits, dots and -, such as b4mad")
     elif name == "url_allow":
         allow_list(KEYS[name].read(value))
+    return value
 
 
 def _entry(name: str, part: str) -> str:
@@ -218,7 +219,7 @@ def _stored(name: str, value: str, layer: str) -> Any:
         raise BadInput(f"{name} is set for the whole hub", hint=f"bd config set {name} {value}")
     if name in KEYS and not may_set(name, layer) and value:
         raise BadInput(f"{name} is a matter of each machine", hint=f"bd config set {name} {value} --clone, or --user")
-    _check(name, value)
+    value = _checked(name, value)
     if not value or name in PLACE_KEYS:
         return value or None
     found = stored_value(name, value)
