@@ -201,5 +201,5 @@ def test_a_registration_becomes_an_agent_file(clone: Callable[[str], Clone], tmp
     agent = alice.here("agent", "show", "agent-coder-01", "--json").json
     wanted = {"role": "coder", "capabilities": ["git", "testing"], "models_available": ["m1"], "max_concurrent": 2}
     assert {key: agent[key] for key in wanted} == wanted
-    assert (agent["interval"], agent["budget_usd"], agent["claim_ttl"]) == ("5s", 45, "60s")
+    assert (agent["interval"], agent["budget_usd"], agent["claim_ttl"]) == ("5s", 45, "1m")
     assert alice.here("list").err == ""

@@ -45,7 +45,7 @@ _AGENT_WORDS = {
 # Other systems describe an agent below this key (compat/agent_files.py).
 _REGISTRATION = "agent"
 _BY_TYPE = {"expected": (), "max_cost_usd": ()}
-_STEALING = ("idle", "pending", "per_agent", "per_cycle", "base", "cross_base")
+_STEALING = ("on_poll", "idle", "pending", "per_agent", "per_cycle", "base", "cross_base")
 _FRICTION = ("window", "rate", "least")
 _OVERLOAD = ("failures", "attempts")
 _TYPES_OF_RETRY = ("max_attempts", *RETRY_KEYS)

@@ -19,13 +19,13 @@ if TYPE_CHECKING:
 
 @register
 class Rebalance(Operation):
-    """Make one cycle of moves, judged on the snapshot that the commit is built on; no arguments.
+    """Make one cycle of moves, judged on the snapshot that the commit is built on: all, or those to one agent (`to`).
 
     Beads that were moved, claimed or ended meanwhile are left out, so any number of rebalancers may run.
     """
 
     verb: ClassVar[str] = "rebalance"
-    takes: ClassVar[frozenset[str]] = frozenset()
+    takes: ClassVar[frozenset[str]] = frozenset({"to"})
 
     @property
     def needs_remote(self) -> bool:
@@ -40,7 +40,7 @@ class Rebalance(Operation):
         if done:
             return Change({}, "", touched=tuple(done))
         beads: dict[str, Bead | None] = {}
-        for move in cycle(snapshot, context.now).moves:
+        for move in cycle(snapshot, context.now, to=self.args.get("to")).moves:
             bead = snapshot.bead(move.id)
             if bead is not None:
                 known = {**bead.get("metadata", {}), "stolen_from": move.source, "stolen_at": self._stamp}

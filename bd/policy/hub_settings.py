@@ -145,6 +145,7 @@ SETTINGS = (
         Setting(("defaults", "retry", "types", TYPE, key), read, f"the same for a type: {words}")
         for key, (read, _, words) in (*_RETRY.items(), _MAX_ATTEMPTS)
     ),
+    Setting(("stealing", "on_poll"), _truth, "whether an agent whose poll finds nothing steals at once", default="false"),
     Setting(
         ("stealing", "idle"),
         _duration,

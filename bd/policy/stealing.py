@@ -81,6 +81,12 @@ def rules_of(snapshot: Snapshot) -> Rules:
     return Rules(**figures)
 
 
+def is_allowed_to_polls(snapshot: Snapshot) -> bool:
+    """Return whether an agent whose poll finds nothing may take beads at once, without waiting for a rebalancer."""
+    given = snapshot.config().get("stealing")
+    return isinstance(given, dict) and given.get("on_poll") in (True, "true", "yes")
+
+
 def queues(snapshot: Snapshot, now: datetime) -> dict[str, list[Bead]]:
     """Return the queue of each name: open beads that are assigned to it and unclaimed."""
     found: dict[str, list[Bead]] = {}
@@ -90,13 +96,19 @@ def queues(snapshot: Snapshot, now: datetime) -> dict[str, list[Bead]]:
     return found
 
 
-def cycle(snapshot: Snapshot, now: datetime, rules: Rules | None = None) -> Cycle:
-    """Return the moves of one cycle at this commit."""
+def cycle(snapshot: Snapshot, now: datetime, rules: Rules | None = None, *, to: str | None = None) -> Cycle:
+    """Return the moves of one cycle at this commit; those to one agent if it asks for work itself (`to`).
+
+    That agent has just looked and found nothing, so it need not have been idle for a while.
+    """
     rules = rules or rules_of(snapshot)
     waiting = {name: beads for name, beads in queues(snapshot, now).items() if capacity.is_known(name, snapshot)}
     away = frozenset(name for name in waiting if capacity.is_away(name, snapshot, now))
     names = {*snapshot.records(AGENTS_DIR), *snapshot.records(CAPACITY_DIR), *snapshot.heard}
-    words = {name: _why_not_idle(name, len(waiting.get(name, ())), snapshot, now, rules) for name in sorted(names)}
+    if to:
+        words = {to: _why_not_free(to, len(waiting.get(to, ())), snapshot, now)}
+    else:
+        words = {name: _why_not_idle(name, len(waiting.get(name, ())), snapshot, now, rules) for name in sorted(names)}
     idle = sorted((name for name, why in words.items() if not why), key=lambda name: (_idle_since(name, snapshot), name))
     kept = {bead.id: why for beads in waiting.values() for bead in beads if (why := _why_fixed(bead, rules))}
     ready = {bead.id for bead in ready_beads(snapshot, now)}
@@ -128,19 +140,24 @@ def _why_not_idle(name: str, pending: int, snapshot: Snapshot, now: datetime, ru
         return "it never sent a heartbeat"
     if silent_s > capacity.SILENT_INTERVALS * capacity.current_interval_s(name, snapshot) + SKEW_S:
         return f"no heartbeat for {age_text(silent_s)}"
+    if why := _why_not_free(name, pending, snapshot, now):
+        return why
+    since = _idle_since(name, snapshot)
+    if not since or not (snapshot.capacity(name) or {}).get("idle"):
+        return "it has not said that it is idle"
+    idle_s = (now - instant_of(since)).total_seconds()
+    return "" if idle_s >= rules.idle_s else f"it is idle for less than {duration_text(rules.idle_s)}"
+
+
+def _why_not_free(name: str, pending: int, snapshot: Snapshot, now: datetime) -> str:
+    """Return why the agent can't start on anything now, or has work of its own; "" if neither."""
     reason = Eligibility(snapshot, name, now).idle()
     if reason:
         return reason.text
     held = capacity.held_by(name, snapshot, now)
     if held:
         return f"it works on {held[0].id}"
-    if pending:
-        return f"{pending} {'waits' if pending == 1 else 'wait'} in its own queue"
-    since = _idle_since(name, snapshot)
-    if not since or not (snapshot.capacity(name) or {}).get("idle"):
-        return "it has not said that it is idle"
-    idle_s = (now - instant_of(since)).total_seconds()
-    return "" if idle_s >= rules.idle_s else f"it is idle for less than {duration_text(rules.idle_s)}"
+    return f"{pending} {'waits' if pending == 1 else 'wait'} in its own queue" if pending else ""
 
 
 def _why_fixed(bead: Bead, rules: Rules) -> str:

@@ -41,6 +41,7 @@ from bd.worker.pacing_state import Pacer
 from bd.worker.result import DONE, FAILED, RELEASED, WAITING, Outcome
 from bd.worker.stall_recovery import reassign
 from bd.worker.start import start_of
+from bd.worker.stealing import steal
 from bd.worker.watcher import Lookout
 
 if TYPE_CHECKING:
@@ -217,13 +218,24 @@ class Worker:
     def _claim(self, hub: Clone, view: View, pacer: Pacer, rest_s: float | None) -> None:
         args = {"next": True, "count": 1, **self._claim_args(hub, view.settings)}
         try:
-            written = hub.publish(Claim(**self._asked(), **args))
+            written = self._claimed_or_stolen(hub, args)
         except NothingReady as nothing:
             self._found_nothing(hub, view, rest_s, pacer, nothing)
             return
         self._standing = self._standing.found_work()
         self._lookout.end()
         self._begin(hub, written, pacer)
+
+    def _claimed_or_stolen(self, hub: Clone, args: dict[str, Any]) -> Written:
+        """Claim the best bead; if there is none, one that it takes over from an overloaded agent. Raises NothingReady."""
+        try:
+            return hub.publish(Claim(**self._asked(), **args))
+        except NothingReady:
+            stolen = steal(hub, self.plan.agent)
+            if not stolen:
+                raise
+        self._tell(f"took {', '.join(stolen)} from the queues of others")
+        return hub.publish(Claim(**self._asked(), **args))
 
     def _claim_args(self, hub: Clone, settings: Settings) -> dict[str, Any]:
         heartbeat = heartbeats.heartbeat_for(hub, hub.snapshot().agent(self.plan.agent) or {}, settings)

@@ -16,6 +16,7 @@ from bd.worker.fleet_state import look
 from bd.worker.maintenance import keep_house
 from bd.worker.pacing_state import Pacer
 from bd.worker.stall_recovery import reassign
+from bd.worker.stealing import steal
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -29,7 +30,10 @@ _LOOKED = "stalls-looked.json"
 
 
 class Poll(NamedTuple):
-    """The result of a poll. `ready` counts the beads that the agent may take, 0 if it was not due; `reasons` say why none."""
+    """The result of a poll. `ready` counts the beads that the agent may take, 0 if it was not due; `reasons` say why none.
+
+    `freed` are claims that had stalled, `stolen` beads that it took over from the queues of others.
+    """
 
     agent: str
     due: bool
@@ -39,12 +43,15 @@ class Poll(NamedTuple):
     ready: int
     reasons: tuple[Reason, ...] = ()
     freed: tuple[str, ...] = ()
+    stolen: tuple[str, ...] = ()
 
     def as_json(self) -> dict[str, Any]:
         shown: dict[str, Any] = {**self._asdict(), "reasons": [{"code": one.code, "text": one.text} for one in self.reasons]}
         if self.reasons:
             shown.update({"reason": self.reasons[0].code, "reason_text": self.reasons[0].text})
-        return {**shown, "freed": list(self.freed)} if self.freed else {key: shown[key] for key in shown if key != "freed"}
+        for key in ("freed", "stolen"):
+            shown[key] = list(shown[key])
+        return {key: value for key, value in shown.items() if value or key not in ("freed", "stolen")}
 
 
 def poll(hub: Clone, agent: str, *, fetch: bool = True, interval_s: float | None = None) -> Poll:
@@ -71,6 +78,11 @@ def poll(hub: Clone, agent: str, *, fetch: bool = True, interval_s: float | None
     snapshot = hub.snapshot()
     answer = Eligibility(snapshot, agent, hub.runtime.now())
     ready = sum(1 for _ in answer.beads())
+    stolen = steal(hub, agent) if fetch and not ready else ()
+    if stolen:
+        snapshot = hub.snapshot()
+        answer = Eligibility(snapshot, agent, hub.runtime.now())
+        ready = sum(1 for _ in answer.beads())
     if ready:
         pacer.found_work(hub, tip=snapshot.commit)
     else:
@@ -82,7 +94,9 @@ def poll(hub: Clone, agent: str, *, fetch: bool = True, interval_s: float | None
         if hub.snapshot().commit != snapshot.commit:  # beads that were scheduled, say
             answer = Eligibility(hub.snapshot(), agent, hub.runtime.now())
             ready = sum(1 for _ in answer.beads())
-    return _told(hub, agent, pacer, due=True, ready=ready, reasons=[] if ready else answer.why_none())._replace(freed=freed)
+    return _told(hub, agent, pacer, due=True, ready=ready, reasons=[] if ready else answer.why_none())._replace(
+        freed=freed, stolen=stolen
+    )
 
 
 def _looks_for_stalls(hub: Clone, snapshot: CachedSnapshot) -> bool:

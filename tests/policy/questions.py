@@ -62,6 +62,7 @@ def _values(snapshot: Snapshot) -> dict[str, list[Any]]:
         "settings": [merge([("hub", snapshot.config())])],
         "board_path": ["", "docs/board.md"],
         "key": [""],
+        "to": [None, "coder"],
         "uid": ["op-1", "op-21"],
         "least": ["0.9.0", "99"],
         "work_queue.key": [ranking.listed],

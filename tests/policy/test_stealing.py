@@ -14,7 +14,7 @@ from bd.policy.capacity import is_away
 from bd.policy.eligibility import Eligibility
 from bd.policy.priority import base_priority
 from bd.policy.readiness import status_now
-from bd.policy.stealing import Cycle, Rules, cycle, queues, rules_of
+from bd.policy.stealing import Cycle, Rules, cycle, is_allowed_to_polls, queues, rules_of
 from tests.clocks import START, FakeClock
 from tests.memory import MemorySnapshot, MemoryStore, held, make_bead
 from tests.operations.asking import by
@@ -273,3 +273,42 @@ def assert_legal(before: MemorySnapshot, bead_id: str, source: str, to: str) -> 
     reasons = {reason.code for reason in Eligibility(before, to, START).reasons(bead.evolve(assignee=None))}
     is_simple = base_priority(bead) >= 80 and not bead.labels
     assert reasons <= ({"skills", "prefix"} if is_simple else set())
+
+
+# --- an agent that asks -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("record", "config", "expected"),
+    [
+        (None, {}, 3),
+        ({"idle": False}, {}, 3),
+        (idle(minutes=0), {}, 3),
+        ({"status": "draining"}, {}, 0),
+        ({}, {"paused": {"by": "human:ada"}}, 0),
+    ],
+)
+def test_an_agent_that_asks_need_not_have_been_idle(record: dict[str, Any] | None, config: dict[str, Any], expected: int) -> None:
+    snapshot = fleet(*queue("iris", 12), config=config, iris=at_work(), **({} if record is None else {"loom": record}))
+    found = cycle(snapshot, START, to="loom")
+    assert [move.to for move in found.moves] == ["loom"] * expected
+
+
+def test_an_agent_that_asks_gets_nothing_while_it_has_work_of_its_own() -> None:
+    for own in (held("hub-x", "loom"), make_bead("hub-x", assignee="loom")):
+        assert cycle(fleet(*queue("iris", 12), own, iris=at_work(), loom=idle()), START, to="loom").moves == ()
+
+
+def test_what_one_agent_asks_for_moves_to_it_alone() -> None:
+    store = MemoryStore()
+    store.tip = fleet(*queue("iris", 12), iris=at_work(), loom=idle(), spark=idle())
+    change = store.publish(Rebalance(to="spark", **by("spark")))
+    assert {bead.assignee for bead in change.beads.values() if bead} == {"spark"}
+    assert len(change.touched) == 3
+
+
+@pytest.mark.parametrize(
+    ("stealing", "allowed"), [(None, False), ({}, False), ({"on_poll": True}, True), ({"on_poll": False}, False)]
+)
+def test_polls_may_steal_only_where_the_hub_says_so(stealing: Any, allowed: bool) -> None:
+    assert is_allowed_to_polls(fleet(config={"stealing": stealing})) is allowed

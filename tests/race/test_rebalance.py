@@ -73,3 +73,19 @@ def test_a_bead_that_is_claimed_meanwhile_is_not_moved(fleet: Clone, clone: Clon
     assert first not in moved
     assert len(moved) == 3, "decided again, another one took its place"
     assert tip_bead(hub, first).assignee == "iris"
+
+
+def test_an_agent_that_finds_nothing_steals_at_once_where_the_hub_allows_it(fleet: Clone, hub: Path) -> None:
+    """Nobody rebalances, and it has not been idle: spark never looked before."""
+    fleet.here("agent", "add", "spark")
+    assert fleet.here("poll", "--agent", "spark", "--json", code=3).json["reason"] == "nothing_fits"
+    assert subjects(hub, "rebalance") == []
+    fleet.here("config", "set", "stealing.on_poll", "true")
+    polled = fleet.here("poll", "--agent", "spark", "--json").json
+    assert (len(polled["stolen"]), polled["ready"], polled["empty_cycles"]) == (3, 3, 0)
+    assert subjects(hub, "rebalance") == ["rebalance: 3 beads by spark"]
+    assert "stolen" not in fleet.here("poll", "--agent", "spark", "--json").json, "it has work of its own now"
+    worked = fleet.bd("work", "--agent", "loom", "--once", "--", "true")
+    assert "from the queues of others" in worked.err
+    waiting = [bead.assignee for bead in all_beads(hub) if bead.status == "open"]
+    assert (waiting.count("iris"), waiting.count("spark")) == (5, 3), "iris keeps what is no overload"

@@ -16,7 +16,8 @@ SPEC = Command(
     Option("--interval", kind=DURATION, help="The poll interval, instead of the agent file's."),
     help="""Say whether an agent should look for work now, and keep its pace.
 
-    Three polls without work double the interval, up to 2 hours; work resets it. Also frees stalled claims.
+    Three polls without work double the interval, up to 2 hours; work resets it. Also frees stalled claims, and takes work
+    from overloaded agents where the hub allows it (stealing.on_poll).
     Exit 0 if something is ready for the agent, else 3.
     """,
     examples=["bd poll --agent codemonkey --json"],
@@ -34,6 +35,8 @@ def run(app: App, interval: float | None) -> None:
         return
     for bead_id in found.freed:
         app.out.note(f"freed {bead_id}: it had stalled")
+    for bead_id in found.stolen:
+        app.out.note(f"took {bead_id} from the queue of another agent")
     if found.ready:
         app.out.line(f"{found.ready} ready for {agent}.")
     else:
