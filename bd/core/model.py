@@ -279,6 +279,9 @@ class Snapshot(Recall, Ledger):
     def children_of(self, bead_id: str) -> list[Bead]:
         return [bead for bead in self.mentioning(bead_id) if bead.parent == bead_id]
 
+    def has_children(self, bead_id: str) -> bool:
+        return bool(self.children_of(bead_id))
+
     def dependents_of(self, bead_id: str) -> list[Bead]:
         return [bead for bead in self.mentioning(bead_id) if bead_id in bead.depends_on]
 

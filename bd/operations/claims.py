@@ -23,7 +23,7 @@ from bd.core.times import time_text, timedelta
 from bd.operations.base import Operation, minting, register, subject
 from bd.operations.capacity_file import with_capacity
 from bd.policy import advisory_claims, budget, capacity, claims, lifecycle
-from bd.policy.eligibility import BINDING, Eligibility, refuse_rival
+from bd.policy.eligibility import BINDING, ONLY_NAMED, Eligibility, refuse_rival
 from bd.policy.readiness import Readiness
 from bd.policy.roles import claim_ttl_of
 
@@ -247,7 +247,9 @@ class Claim(Operation):
         if where.phase != "ready":
             words = where.reasons[0].text.removeprefix("is ")
             raise WrongState(f"{bead.id} is not ready: {words}", hint=f"`bd why {bead.id}` says more", id=bead.id)
-        reasons = Eligibility(snapshot, self.name, context.now).reasons(bead)
+        reasons = [
+            reason for reason in Eligibility(snapshot, self.name, context.now).reasons(bead) if reason.code not in ONLY_NAMED
+        ]
         binding = [reason for reason in reasons if reason.code in BINDING]
         if reasons and (binding or not self.args.get("force")):
             first = (binding or reasons)[0]

@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 
 # Reasons that --force does not override: they concern other agents' work, or money.
 BINDING = frozenset({"exclusive", "budget", "ceiling"})
+# Reasons that a bead is not offered to an agent; one that names it gets it all the same.
+ONLY_NAMED = frozenset({"root"})
 _TAG = r"\s*(?:\[[^\]]*\]|[A-Za-z]{1,10}#\d+:)\s*"
 _WHOLE_WORD_LIMIT = 4
 _ENDING = "(?:e?s|ed|ing)?"
@@ -146,6 +148,9 @@ class Eligibility:
             until = kept_until(bead, self._readiness)
             if not is_past(until, now):
                 reasons.append(Reason("preferred", f"is kept for {preferred} until {until}"))
+        if not routed_to_me and _is_root(bead, snapshot):
+            words = "has beads below it, which are the work; a prompt, an assignee or another type than epic makes it work itself"
+            reasons.append(Reason("root", words))
         missing = [need for need in bead.get("needs", []) if need not in ((agent or {}).get("capabilities") or [])]
         if missing:
             reasons.append(Reason("needs", f"needs {', '.join(missing)}, which {name} does not have"))
@@ -222,6 +227,14 @@ class Eligibility:
             files = self._snapshot.records(AGENTS_DIR)
             self._others = {other: fields for other, fields in files.items() if other != self.agent}
         return self._others
+
+
+def _is_root(bead: Bead, snapshot: Snapshot) -> bool:
+    """Return whether a bead only holds others together, as the root of a plan does: an epic that says of no work of its own."""
+    if bead.type != "epic" or bead.assignee or not snapshot.has_children(bead.id):
+        return False
+    whole = snapshot.bead(bead.id)
+    return not ((whole.get("spec") or {}) if whole else {}).get("prompt")
 
 
 def _exclusive_holder(bead: Bead, snapshot: Snapshot, now: datetime | None = None) -> Bead | None:

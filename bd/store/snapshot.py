@@ -115,6 +115,9 @@ class CachedSnapshot(Snapshot):
     def children_of(self, bead_id: str) -> list[Bead]:
         return [Bead(fields) for fields in self.cache.heads("children", (bead_id,))]
 
+    def has_children(self, bead_id: str) -> bool:
+        return next(self.cache.heads("a child", (bead_id,)), None) is not None
+
     def starting(self, text: str) -> list[str]:
         return self.cache.ids_starting(text)
 

@@ -32,7 +32,8 @@ def test_the_landing_page(clone: Callable[[str], Clone], hub: Path) -> None:
         for bead_id in ready:
             alice.here("claim", bead_id, "--agent", "coder")
             alice.here("close", bead_id, "--agent", "coder", "--output", "-", input=f"what came of {names[bead_id]}")
-    assert order == [{"research", "design", "implement"}, {"synthesize"}, {"test"}, {"deploy"}, {"root"}]
+    assert order == [{"research", "design", "implement"}, {"synthesize"}, {"test"}, {"deploy"}]
+    assert [row["id"] for row in alice.here("ready", "--json").json] == [made["root"]], "which is no work of an agent"
     assert alice.here("dag", "show", made["root"], "--json").json["status"] == "completed"
     context = alice.here("context", ids["synthesize"], "--json").json["context"]
     assert [one["data"] for one in context] == ["what came of research", "what came of design"]

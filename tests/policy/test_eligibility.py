@@ -389,3 +389,30 @@ def test_the_offer_is_in_the_order_of_work_and_holds_only_what_fits() -> None:
         "hub-5",
         "hub-1",
     ]
+
+
+# --- the root of a plan -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("fields", "has_children", "offered"),
+    [
+        ({"type": "epic"}, True, False),
+        ({"type": "epic"}, False, True),
+        ({"type": "epic", "spec": {"prompt": "Sum it up"}}, True, True),
+        ({"type": "epic", "spec": {"max_cost_usd": 1}}, True, False),
+        ({"type": "epic", "assignee": "coder"}, True, True),
+        ({"type": "task"}, True, True),
+        ({"type": "feature", "attempts": 1}, True, True),
+    ],
+)
+def test_the_root_of_a_plan_is_offered_only_if_it_says_that_it_is_work(
+    fields: dict[str, Any], has_children: bool, offered: bool
+) -> None:
+    root, below = (
+        make_bead("hub-root", **fields),
+        make_bead("hub-a", status="closed", **({"parent": "hub-root"} if has_children else {})),
+    )
+    answer = Eligibility(MemorySnapshot([root, below]), "coder", START)
+    assert [bead.id for bead in answer.beads()] == (["hub-root"] if offered else [])
+    assert [reason.code for reason in answer.reasons(root)] == ([] if offered else ["root"])

@@ -278,7 +278,7 @@ class Cache:
 
     def heads(self, which: str = "every", arguments: Sequence[str | bytes] = ()) -> Iterator[dict[str, Any]]:
         """Yield the heads of `every`, the `live`, `claimed` or `ended` beads, or those `saying` a text (claimed), `mentioning`
-        an id, or its `children`.
+        an id, its `children`, or one of these (`a child`).
         """
         where = {
             "every": "heads",
@@ -288,6 +288,7 @@ class Cache:
             "saying": "beads JOIN heads USING (n) WHERE claimed = 1 AND instr(head, ?) > 0",
             "ended": f"beads JOIN heads USING (n) WHERE live = 0 AND path NOT LIKE '{ARCHIVE_DIR}%' AND id NOT IN {_DOUBLED}",
             "children": "beads JOIN heads USING (n) WHERE parent = ? AND parent != '' ORDER BY path",
+            "a child": "beads JOIN heads USING (n) WHERE parent = ? AND parent != '' LIMIT 1",
             "mentioning": "edges JOIN beads USING (n) JOIN heads USING (n) WHERE target = ? ORDER BY path",
         }[which]
         for (blob,) in self.ask(f"SELECT head FROM {where}", arguments, packed=(0,)):
