@@ -31,8 +31,8 @@ _INSTEAD = {
     "current_tasks": "the capacity file says it",
     "last_heartbeat": "the capacity file says it",
     "status": "`bd drain NAME` and `bd offline NAME` say it",
-    "provider": "pool.start names the command that starts a member",
-    "prompt_template": "the command that pool.start names reads the prompt; BD_DRAIN=1 tells it that it is drained",
+    "provider": "`start`, or pool.start, names the command that starts the agent",
+    "prompt_template": "the command that starts it reads it with `bd prime --template FILE`",
 }
 
 

@@ -58,6 +58,15 @@ class Pool(NamedTuple):
         themed = list(self.names[: self.max])
         return [*themed, *(f"{self.name}-{number}" for number in range(len(themed) + 1, self.max + 1))]
 
+    @property
+    def is_run(self) -> bool:
+        """Whether `bd pool run` looks after it: a pool, or an agent with a `start`."""
+        return self.is_explicit or bool(self.start)
+
+    def command_name(self, key: str) -> str:
+        """Return the name by which `bd trust` knows one of its commands."""
+        return f"agents/{self.name}.pool.{key}" if self.is_explicit else f"agents/{self.name}.{key}"
+
     def clamped(self, count: int) -> int:
         """Limit a number of members to what the pool allows."""
         return max(self.min, min(self.max, count))
@@ -79,10 +88,13 @@ MOST_MEMBERS = 1000
 
 
 def pool_of(name: str, file: Mapping[str, Any]) -> Pool:
-    """Return the pool that an agent file describes: 1..1 without a `pool` map, 0..1 with one that sets neither bound."""
+    """Return the pool that an agent file describes: 1..1 without a `pool` map, 0..1 with one that sets neither bound.
+
+    Without one, the file's `start` is what keeps the agent on.
+    """
     given = file.get("pool")
     if given is None:
-        return Pool(name)
+        return Pool(name, start=str(file.get("start") or ""))
     if not isinstance(given, dict):
         return Pool(name, flaws=("`pool` is not a mapping, and is ignored",))
     flaws = [_unknown(key) for key in sorted(map(str, given)) if key not in _KEYS]

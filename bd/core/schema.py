@@ -198,6 +198,7 @@ AGENT_FIELDS: dict[str, Kind] = {
     "heartbeat_interval": "duration",
     "fallback": "bool",
     "may": "list",
+    "start": "text",
     "pool": "map",
 }
 

@@ -42,8 +42,8 @@ class Asked(NamedTuple):
 
     @property
     def agent(self) -> str:
-        """The agent whose pool has the command; empty for a command in the hub's settings."""
-        return self.name.removeprefix("agents/").rpartition(".pool.")[0] if self.name.startswith("agents/") else ""
+        """The agent whose file has the command; empty for a command in the hub's settings."""
+        return self.name.removeprefix("agents/").partition(".")[0] if self.name.startswith("agents/") else ""
 
 
 def asked_for(hub: Clone, snapshot: CachedSnapshot) -> list[Asked]:
@@ -65,6 +65,8 @@ def _asked(name: str, text: str, files: Mapping[str, str], runs: Mapping[str, st
 def _commands(snapshot: Snapshot) -> Iterator[tuple[str, str, dict[str, str]]]:
     for agent, fields in sorted(snapshot.records(".beads/agents/").items()):
         given: Mapping[str, Any] = fields.get("pool") or {}
+        if not given and fields.get("start"):
+            yield f"agents/{agent}.start", str(fields["start"]), _run_of(agent, fields)
         for key in POOL_COMMANDS:
             if given.get(key):
                 yield f"agents/{agent}.pool.{key}", str(given[key]), _run_of(agent, fields) if key == "start" else {}

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from bd.core.backoff import grown_s
 from bd.policy import capacity
-from bd.policy.eligibility import Eligibility, pause_of
+from bd.policy.eligibility import Eligibility, pause_of, pause_words
 from bd.policy.work_queue import ready_beads
 
 if TYPE_CHECKING:
@@ -62,6 +62,14 @@ def demand(pool: Pool, snapshot: Snapshot, now: datetime) -> int:
     room = capacity.pool_room(pool.name, snapshot, now)
     fitting = len(_claimable(pool, snapshot, now))
     return at_work + (fitting if room is None else min(fitting, room))
+
+
+def why_none(pool: Pool, snapshot: Snapshot, now: datetime) -> str:
+    """Return why no member is needed, as far as there is no demand: the pause, or what its members could claim now."""
+    paused = pause_of(snapshot)
+    if paused:
+        return pause_words(paused)
+    return "; ".join(reason.text for reason in Eligibility(snapshot, pool.name, now).why_none())
 
 
 def awaited(pool: Pool, snapshot: Snapshot, now: datetime) -> set[str]:

@@ -86,7 +86,7 @@ class Controller:
 
     def _crews(self, now: Round) -> list[Crew]:
         """Return the pools of the hub, and those with members left but no agent file, which need none."""
-        pools = {name: pool for name, pool in pools_of(now.view.snapshot).items() if pool.is_explicit}
+        pools = {name: pool for name, pool in pools_of(now.view.snapshot).items() if pool.is_run}
         notes: dict[str, dict[str, Mapping[str, Any]]] = {name: {} for name in pools}
         for name, note in self._quarters.members():
             notes.setdefault(str(note.get("pool") or name), {})[name] = note
@@ -122,7 +122,8 @@ class Controller:
         away = [name for name in pool.members if name in crew.unsettled or duty_of(name, snapshot) == "offline"]
         does = plan(pool, found.number, crew.members(), crew.memory, now_s, first=first, away=away, halt=halt)
         crew.follow(does)
-        seen = {"desired": does.desired, "wanted": found.number, "waits": does.waits, "check_error": found.error}
+        why = "" if does.desired else found.why
+        seen = {"desired": does.desired, "wanted": found.number, "why": why, "waits": does.waits, "check_error": found.error}
         crew.note.update({**seen, "last_check": times.time_text(self._runtime.now())})
 
 
@@ -140,9 +141,9 @@ def _wanted(now: Round, crews: list[Crew], away: str) -> list[desired_size.Wante
     hub, snapshot = now.hub, now.view.snapshot
 
     def ask(pool: Pool) -> desired_size.Wanted:
-        if not pool.is_explicit:
+        if not pool.is_run:
             return desired_size.Wanted(0)
-        check = now.trusted.get(f"agents/{pool.name}.pool.check")
+        check = now.trusted.get(pool.command_name("check"))
         return desired_size.wanted(pool, snapshot, hub.checkout, hub.runtime.now(), check, is_fresh=not away)
 
     plain = {crew.pool.name: ask(crew.pool) for crew in crews if not crew.pool.check}  # only these use the snapshot

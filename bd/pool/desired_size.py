@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from bd.notify import trusted_commands
-from bd.policy.scaling import demand
+from bd.policy.scaling import demand, why_none
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -22,19 +22,22 @@ _SAID_LIMIT = 200
 
 
 class Wanted(NamedTuple):
-    """A number, or why there is none."""
+    """A number, or why there is none. `why` says what a 0 comes from."""
 
     number: int | None
     error: str = ""
+    why: str = ""
 
 
 def wanted(pool: Pool, snapshot: Snapshot, folder: str, now: datetime, check: Asked | None, *, is_fresh: bool) -> Wanted:
     """Return what a pool needs now. `check` is its check command, if trusted. `is_fresh`: the snapshot was just fetched."""
     if pool.size is not None:
-        return Wanted(pool.size)
+        return Wanted(pool.size, why=f"`bd pool scale {pool.name} auto` ends the size that was set")
+    if not pool.is_explicit:
+        return Wanted(1)  # always on
     if not pool.check:
         return (
-            Wanted(demand(pool, snapshot, now))
+            Wanted(demand(pool, snapshot, now), why=why_none(pool, snapshot, now))
             if is_fresh
             else Wanted(None, "the hub can't be reached, or refuses this clone's writes")
         )
@@ -54,4 +57,4 @@ def _run_check(pool: Pool, check: Asked, folder: str) -> Wanted:
         return Wanted(None, f"its check ended with exit code {ran.code}{f': {why}' if why else ''}")
     if not (ran.out.isascii() and ran.out.isdigit() and len(ran.out) < _SAID_LIMIT):
         return Wanted(None, f"its check did not print a number: {ran.out[:60]!r}")
-    return Wanted(int(ran.out))
+    return Wanted(int(ran.out), why=f"its check printed {int(ran.out)}")

@@ -45,6 +45,8 @@ if TYPE_CHECKING:
 
 # A member that fails sooner than this did no work: it is restarted less often.
 SHORT_LIFE_S = 10.0
+# How a drained member ends as it should: done, or (bd work) with nothing left to do.
+_DRAINED = (0, 3)
 _AT_ONCE = 8
 # A pool's commands for its sessions.
 _COMMANDS = ("start", "alive", "stop", "nudge")
@@ -188,7 +190,7 @@ class Crew:
 
     def _trusted(self, key: str) -> Asked | None:
         """Return a command of the pool if it is trusted here."""
-        return self._round.trusted.get(f"agents/{self.pool.name}.pool.{key}")
+        return self._round.trusted.get(self.pool.command_name(key))
 
     def _start(self, name: str) -> None:
         how = {"hub": self._prefix, **{key: getattr(self.pool, key) for key in ("provider", "alive", "stop", "nudge")}}
@@ -261,11 +263,13 @@ class Crew:
         if claims and not note.get("killed"):
             stalls = [_lost(*one, self._round.view) for one in claims.items()]
             self._round.publish(Reassign(**self._round.asked(stalls=stalls)))
-        self._round.publish(Retire(**self._round.asked(agent=name, tokens=tokens, reason=f"{name} was drained")))
+        if self.pool.is_explicit or not self.pool.is_run:  # else it is always on, and comes back to its queue and its record
+            self._round.publish(Retire(**self._round.asked(agent=name, tokens=tokens, reason=f"{name} was drained")))
         session.forget()
-        why = f"it held {', '.join(sorted(claims))}" if claims else ""
-        log = session.log if code and os.path.exists(session.log) else ""
-        self._round.record("ended", self.pool.name, member=name, exit_code=code, why=why, log=log)
+        is_drained = bool(note.get("drained_at")) and code in _DRAINED
+        why = f"it held {', '.join(sorted(claims))}" if claims else "it was drained" if is_drained else ""
+        log = session.log if code and not is_drained and os.path.exists(session.log) else ""
+        self._round.record("ended", self.pool.name, member=name, exit_code=0 if is_drained else code, why=why, log=log)
         is_short = lived_s is not None and lived_s < SHORT_LIFE_S
         self._count(is_failure=is_short and bool(code) and not note.get("drained_at"))
 

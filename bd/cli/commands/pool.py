@@ -26,7 +26,12 @@ if TYPE_CHECKING:
 
 LIST_POOLS = Command(
     "list",
-    help="List the pools; an agent file without `pool` is one of exactly one member.",
+    help="""List the pools, their limits, and what decides their size.
+
+    An agent file with `pool` is a pool of 0 to 1 members, unless it says otherwise, and wants as many as beads are ready
+    for them and in work, or what its `check` prints. One without `pool` is exactly one member: always on if it has a
+    `start`, else started elsewhere, by cron, say.
+    """,
     examples=["bd pool list"],
 )
 
@@ -52,7 +57,9 @@ def _settings(pool: Pool) -> dict[str, Any]:
 def _by(pool: Pool) -> str:
     if pool.size is not None:
         return f"scaled to {pool.size}"
-    return "always on" if not pool.is_explicit else pool.check or "ready and in work"
+    if not pool.is_explicit:
+        return "always on" if pool.is_run else "started elsewhere"
+    return pool.check or "ready and in work"
 
 
 def _names(pool: Pool) -> str:
@@ -64,6 +71,7 @@ STATUS = Command(
     "status",
     help="""Show each pool's desired size, and which members run on this host.
 
+    A pool that wants no members says why.
     With --at: the members at that time by their capacity files, on any host.
     """,
     examples=["bd pool status --json"],
@@ -99,7 +107,8 @@ def status(app: App) -> None:
     else:
         app.out.line("No pools.")
     for one in shown:
-        for words in (one.get("last_error"), one.get("waits"), *one.get("flaws", [])):
+        why = f"wants none: {one['why']}" if one.get("why") else ""
+        for words in (one.get("last_error"), why, one.get("waits"), *one.get("flaws", [])):
             if words:
                 app.out.line(escaped(f"{one['name']}: {words}"))
 
@@ -170,6 +179,7 @@ RUN = Command(
     Flag("--once", help="Only one round, instead of running until interrupted."),
     help="""Start and drain members until every pool has its size; one controller for each hub and host.
 
+    An agent without a `pool` map that has a `start` is kept on, and started again whenever it ends.
     Members live on when it ends, and are found again by the next. Only commands that `bd trust` has pinned are run.
     """,
     examples=["bd pool run --once"],

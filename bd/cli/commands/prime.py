@@ -5,11 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from bd.brief.brief import brief_of
+from bd.brief.template import rendered
 from bd.cli import agent_guide
 from bd.cli.lookup import bead_of
-from bd.cli.spec import Argument, Command
+from bd.cli.spec import Argument, Command, Option
+from bd.cli.values import text_of
+from bd.core.ids import hub_name
+from bd.core.pools import template_of
 from bd.policy.eligibility import Eligibility
 from bd.policy.work_queue import ready_beads
+from bd.worker import drain
 
 if TYPE_CHECKING:
     from bd.cli.app import App
@@ -18,15 +23,21 @@ if TYPE_CHECKING:
 SPEC = Command(
     "prime",
     Argument("bead", required=False),
+    Option("--template", help="Print this file (- for stdin) instead, with its placeholders filled."),
     help="""Print what an agent needs to know: who it is, the loop, the rules.
 
-    With a bead, its brief follows. Prints nothing outside of a hub, so that hooks can call it anywhere.
+    With a bead, its brief follows. A template may have {{.Agent}}, {{.Pool}}, {{.Hub}}, and text that depends:
+    {{if .Draining}} ... {{else}} ... {{end}}. Prints nothing outside of a hub, so that hooks can call it anywhere.
     """,
-    examples=["bd prime --agent codemonkey", "bd prime hub-7k3q"],
+    examples=[
+        "bd prime --agent codemonkey",
+        "bd prime hub-7k3q",
+        "bd prime --template prompts/worker.md | claude -p      what a pool's `start` may be",
+    ],
 )
 
 
-def run(app: App, bead: str | None) -> None:
+def run(app: App, bead: str | None, template: str | None) -> None:
     """Print what an agent needs to know: who it is, the loop, the rules."""
     if app.no_hub():
         if app.out.is_json:
@@ -41,12 +52,21 @@ def run(app: App, bead: str | None) -> None:
     held = [bead.id for bead in snapshot.live() if name and name in bead.holders]
     who = name or f"{app.identity.by.partition(':')[2]} (no agent: give --agent NAME or set BD_AGENT before you claim)"
     text = agent_guide.prime(who, sorted(held), number, name)
+    if template is not None:
+        text = rendered(text_of(template, "template"), _values(app))
     if bead is not None:
         text += f"\n{brief_of(bead_of(bead, snapshot), snapshot, app.hub, name).text}"
     if app.out.is_json:
         app.out.object({"text": text})
     else:
         app.out.lines(text.splitlines())
+
+
+def _values(app: App) -> dict[str, str | bool]:
+    """Return what a template may name."""
+    name = app.identity.agent
+    pool = template_of(name, app.snapshot()) if name else None
+    return {"Agent": name, "Pool": pool or "", "Hub": hub_name(app.settings().prefix), "Draining": drain.is_asked()}
 
 
 ONBOARD = Command(
