@@ -120,7 +120,7 @@ COMMANDS: dict[str, Row] = {
         "Create a DAG from a plan file, or write one.",
         line="Create a whole DAG at once; show it; add to it.",
     ),
-    "dag": Row("dag", "people", "Show, list and cancel DAGs.", beside="plan"),
+    "dag": Row("dag", "people", "Show, list and cancel DAGs, and add beads to one.", beside="plan"),
     "spawn": Row(
         "spawn", "people", "Create a subtask of a bead in progress, which continues or waits for the subtask.", beside="plan"
     ),

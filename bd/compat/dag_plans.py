@@ -44,8 +44,18 @@ def read_graph(source: str, context: DecisionContext | None = None) -> list[dict
     return graph_of(bytes_of(source), "stdin" if source == "-" else source, context)
 
 
+def read_new(source: str) -> list[dict[str, Any]]:
+    """Do the same for a plan that is applied again and again, so it can gather no existing beads. Raises BadInput."""
+    beads = read_graph(source)
+    if beads[0].get("gathers"):
+        raise BadInput(
+            f"{source} gathers beads that exist: {', '.join(beads[0]['gathers'])}", hint="`bd plan apply FILE` does it once"
+        )
+    return beads
+
+
 def graph_of(data: bytes, shown: str, context: DecisionContext | None = None) -> list[dict[str, Any]]:
-    """Do the same for text that was read already; error messages call it `shown`."""
+    """Read the beads of a plan whose text was read already; error messages call it `shown`."""
     specs = read_specs(data, shown, context)
     root, *tasks = specs
     stray = next((task for task in tasks if task not in root.tasks), None)

@@ -113,8 +113,10 @@ class Spec:
         self.fields: dict[str, Any] = {}
         self.edges: list[tuple[str, str]] = []
         self.parent: str | None = None
+        self.dag_id = ""  # what a source paper calls the tree that it is in
         self.metadata: dict[str, Any] = {}
         self.tasks: list[Spec] = []  # those below it in the file, at any depth
+        self.gathers: list[str] = []  # ids of existing beads that become its parts
         self.is_excerpt = False  # from a source paper: ids in it may be placeholders
 
     @property
@@ -139,6 +141,8 @@ class Spec:
         deps = [f"{kind}:{target}" if kind else target for kind, target in dict.fromkeys(self.edges)]
         if deps:
             spec["deps"] = deps
+        if self.gathers:
+            spec["gathers"] = self.gathers
         return spec
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
-from bd.compat.documents import Entry, as_json, entries_of, first_choice, is_null
+from bd.compat.documents import Entry, entries_of, first_choice, is_null
 from bd.compat.jsonl_import import bytes_of
 from bd.compat.plan_beads import Misplaced, Place, Spec, edge_kind, read_spec, refuse_unusable
 from bd.core.errors import BadInput
@@ -22,7 +22,7 @@ from bd.policy.dag_progress import children_by_parent
 from bd.store.empty_snapshot import EMPTY, EmptySnapshot
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
     from typing import Any
 
     from bd.core.operation import DecisionContext
@@ -40,8 +40,18 @@ def read_plan(source: str, context: DecisionContext | None = None) -> list[dict[
     Raises NotFound, or BadInput with the line or entry: for invalid YAML or JSON, an unknown field, or a name that is not in the
     plan.
     """
-    data = bytes_of(source)
-    return [spec.value() for spec in read_specs(data, "stdin" if source == "-" else source, context)]
+    shown = "stdin" if source == "-" else source
+    specs = read_specs(bytes_of(source), shown, context)
+    refuse_gathering(specs, shown)
+    return [spec.value() for spec in specs]
+
+
+def refuse_gathering(specs: Iterable[Spec], shown: str) -> None:
+    """Refuse a DAG of beads that exist, where a file can only make new ones. Raises BadInput."""
+    gathering = next((spec for spec in specs if spec.gathers), None)
+    if gathering is not None:
+        words = f"{shown}: {gathering.words} gathers beads that exist: {', '.join(gathering.gathers)}"
+        raise BadInput(words, hint="`bd plan apply FILE` makes it, and makes them its parts")
 
 
 def read_specs(data: bytes, shown: str, context: DecisionContext | None = None) -> list[Spec]:
@@ -188,12 +198,16 @@ def _paper_task(raw: dict[str, Any], where: Place) -> Spec:
     spec = read_spec(raw, where.inside("task", "task"), without=frozenset({"id", "dag_id"}))
     spec.is_excerpt = True
     _take_id(spec, raw)
-    dag_id = "" if is_null(raw.get("dag_id")) else str(raw["dag_id"]).strip()
-    if dag_id and _is_placeholder(dag_id):
-        spec.metadata["dag_id"] = dag_id
-    elif dag_id:
-        spec.parent = spec.parent or dag_id
+    spec.dag_id = "" if is_null(raw.get("dag_id")) else str(raw["dag_id"]).strip()
     return spec
+
+
+def _join(spec: Spec, dag_id: str, names: Mapping[str, str]) -> None:
+    """Put a task below its DAG: one of this plan, or a bead's id. Any other DAG is its own here, and metadata names it."""
+    if dag_id in names or (_looks_like_id(dag_id) and not _is_placeholder(dag_id)):
+        spec.parent = dag_id
+    else:
+        spec.metadata["dag_id"] = dag_id
 
 
 def _dag(raw: dict[str, Any], where: Place) -> list[Spec]:
@@ -212,15 +226,24 @@ def _dag(raw: dict[str, Any], where: Place) -> list[Spec]:
     for spec in specs[1:]:
         if spec.parent in (str(raw.get("id")), None):
             spec.parent = root.name
-    for key in () if written_out else _OF_DAG:
-        named = [item for item in as_json(raw.get(key)) or [] if item != "..."]
-        if named:
-            root.metadata[key] = named
+    made = {spec.name for spec in specs}
+    root.gathers = [one for one in _ids(raw.get("tasks")) if not _is_placeholder(one) and one not in made]
+    for key in () if written_out else _OF_DAG:  # roots and leaves follow from the tasks, where these are known
+        unknown = [one for one in _ids(raw.get(key)) if _is_placeholder(one) and one != "..."]
+        if unknown:
+            root.metadata[key] = unknown
     return specs
 
 
+def _ids(given: Any) -> list[str]:
+    """The ids in a list of a DAG; what is no list, or no id, names none."""
+    entries = given if isinstance(given, list) else []
+    return [str(one).strip() for one in entries if not isinstance(one, (dict, list)) and not is_null(one)]
+
+
 def _say_placeholders(spec: Spec) -> None:
-    there = [key for key in ("id", "dag_id", "parent_id", "depends_on", *_OF_DAG) if key in spec.metadata]
+    named = ((key, spec.metadata.get(key)) for key in ("id", "dag_id", "parent_id", "depends_on", *_OF_DAG))
+    there = [key for key, value in named if value and any(map(_is_placeholder, value if isinstance(value, list) else [value]))]
     if there:
         words = f"The source names its {', '.join(there)} by placeholders; metadata keeps them."
         notes = spec.fields.get("notes")
@@ -243,6 +266,8 @@ def _resolve(specs: list[Spec]) -> None:
     for spec in specs:
         if spec.parent and spec.is_excerpt and spec.parent not in names and _is_placeholder(spec.parent):
             spec.metadata["parent_id"], spec.parent = spec.parent, None
+        if spec.dag_id and not spec.parent:
+            _join(spec, spec.dag_id, names)
         if spec.parent:
             spec.parent = _known(spec, spec.parent, "parent", names)
         edges, spec.edges = spec.edges, []

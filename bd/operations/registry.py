@@ -15,6 +15,7 @@ from bd.operations import (  # noqa: F401  each module registers its verbs
     close,
     costs,
     create,
+    dags,
     dependencies,
     fail,
     friction_beads,

@@ -47,6 +47,36 @@ def test_a_plan_is_one_commit(clone: Clones, hub: Path, plan: str) -> None:
     assert [row["id"] for row in alice.here("ready", "--json").json] == [made["ids"]["one"]], "the root is not offered"
 
 
+GATHERING = "dag:\n  title: All of it\n  tasks: [hub-a, hub-b]\n"
+
+
+def test_a_dag_of_beads_that_exist(clone: Clones, hub: Path, tmp_path: Path) -> None:
+    alice = clone("alice")
+    alice.here("create", "A", "--id", "hub-a")
+    alice.here("create", "B", "--id", "hub-b", "--deps", "hub-a")
+    (tmp_path / "dag.yaml").write_text(GATHERING)
+    assert "bd plan apply" in alice.here("create", "--file", str(tmp_path / "dag.yaml"), code=2).err
+    would = alice.here("plan", "apply", str(tmp_path / "dag.yaml"), "--dry-run", "--json").json
+    assert (len(would["would_create"]), would["would_gather"]) == (1, ["hub-a", "hub-b"])
+    before = len(commits(hub))
+    root = alice.here("plan", "apply", str(tmp_path / "dag.yaml"), "--json").json["root"]
+    assert len(commits(hub)) == before + 1
+    shown = alice.here("dag", "show", root, "--json").json
+    assert (shown["roots"], shown["leaves"], shown["total"]) == (["hub-a"], ["hub-b"], 2)
+    beads = {bead.id: bead for bead in all_beads(hub)}
+    assert (beads[root].depends_on, beads["hub-a"].parent, beads["hub-b"].parent) == (["hub-b"], root, root)
+
+    for name, deps in (("hub-c", []), ("hub-d", ["--deps", "hub-c"])):
+        alice.here("create", name, "--id", name, *deps)
+    assert alice.here("dag", "add", root, "hub-c", "hub-d").out.startswith(f"✓ {root} now has hub-c, hub-d\n")
+    assert {bead.id: bead for bead in all_beads(hub)}[root].depends_on == ["hub-b", "hub-d"]
+    was = tip(hub)
+    alice.here("dag", "add", root, "hub-c", "hub-d")
+    for words, code in (((root, "hub-z"), 4), (("hub-c", root), 5), (("hub-c", "hub-d"), 5), ((root,), 2), ((root, root), 2)):
+        alice.here("dag", "add", *words, code=code)
+    assert tip(hub) == was
+
+
 @pytest.mark.parametrize("wrong", ["depends_on: [three]", "colour: red", "depends_on: [two]"])
 def test_a_bad_plan_makes_nothing(clone: Clones, hub: Path, plan: str, tmp_path: Path, wrong: str) -> None:
     alice = clone("alice")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from bd.compat.plan_files import read_plan
+from bd.compat.plan_files import read_plan, read_specs
 from bd.core.errors import BadInput, NotFound
 
 if TYPE_CHECKING:
@@ -294,3 +294,31 @@ dag:
     assert (root["name"], a["parent"], b["deps"], b["status"]) == ("dag_1", "dag_1", ["task_01..."], "in_progress")
     # As a child it would wait for its parent, which closes after its children.
     assert (b["parent"], b["metadata"]) == ("dag_1", {"parent_id": "task_01...", "depends_on": ["task_09..."]})
+
+
+@pytest.mark.parametrize(
+    ("keys", "gathers", "metadata"),
+    [
+        ("tasks: [u-c1, u-c2]", ["u-c1", "u-c2"], None),
+        ("tasks: [u-c1]\n  roots: [u-c1]\n  leaves: [u-c1]", ["u-c1"], None),
+        ("tasks: [u-c1]\n  roots:\n  leaves: null", ["u-c1"], None),
+        ("tasks: None\n  roots: None\n  leaves: {}", None, None),
+        (
+            'tasks: [u-c1, "task_01...", ...]\n  roots: ["task_01..."]',
+            ["u-c1"],
+            {"tasks": ["task_01..."], "roots": ["task_01..."]},
+        ),
+        ("tasks: [b, u-c1, {id: b, title: B}]", ["u-c1"], None),
+    ],
+)
+def test_a_dag_gathers_the_beads_that_it_names(keys: str, gathers: list[str] | None, metadata: dict[str, Any] | None) -> None:
+    root = read_specs(f"dag:\n  id: dag_1\n  title: Page\n  {keys}\n".encode(), "plan.yaml")[0].value()
+    assert (root.get("gathers"), root.get("metadata")) == (gathers, metadata)
+
+
+@pytest.mark.parametrize(("dag_id", "parent"), [("hub-dag", "hub-dag"), ("dag_01J8K", None), ('"dag_01J8K..."', None)])
+def test_a_task_is_in_its_dag_or_alone(tmp_path: Path, dag_id: str, parent: str | None) -> None:
+    (alone,) = plan(tmp_path, f"task:\n  title: Alone\n  dag_id: {dag_id}\n")
+    assert alone.get("parent") == parent
+    assert (alone.get("metadata") is None) == (parent is not None)
+    assert ("placeholder" in alone.get("notes", "")) == ("..." in dag_id)

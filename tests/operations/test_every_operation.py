@@ -19,6 +19,7 @@ from bd.operations.claims import Claim, Release, Start
 from bd.operations.close import Cancel, Close, Reopen
 from bd.operations.costs import Cost
 from bd.operations.create import Create
+from bd.operations.dags import DagAdd
 from bd.operations.dependencies import DepAdd, DepRemove
 from bd.operations.fail import DlqRetry, DlqReview, Fail
 from bd.operations.friction_beads import TellFriction
@@ -118,6 +119,10 @@ CASES: dict[str, Case] = {
             **by(),
         )
     ),
+    "plan around beads": Case(
+        lambda: ApplyPlan(beads=[{"name": "root", "title": "All", "type": "epic"}], gathers=["a", "hub-b", "hub-c"], **by())
+    ),
+    "dag add": Case(lambda: DagAdd(ids=["hub-e", "a", "hub-b", "hub-c"], **by())),
     "cancel a tree": Case(lambda: Cancel(ids=["hub-b"], reason="no", tree=True, **by()), has_name=False),
     "delete what has a key": Case(lambda: Delete(ids=["hub-k"], **by()), has_name=False),
     "create with an id": Case(lambda: Create(beads=[{"title": "New", "id": "hub-mine"}], **by())),

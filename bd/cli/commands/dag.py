@@ -12,6 +12,7 @@ from bd.core.errors import NoSuchBead
 from bd.core.queries import made_of
 from bd.core.times import age_text
 from bd.operations.close import Cancel
+from bd.operations.dags import DagAdd
 from bd.policy.budget import left_under
 from bd.policy.dag_progress import Dags, dag_of, shape_of
 from bd.policy.readiness import Readiness
@@ -148,12 +149,37 @@ def cancel(app: App, roots: tuple[str, ...], reason: str | None, *, force: bool)
     app.show_written(outcome, "Cancelled")
 
 
+ADD = Command(
+    "add",
+    Argument("root"),
+    Argument("beads", many=True, required=True),
+    help="""Make existing beads parts of a DAG, in one commit or not at all.
+
+    The root becomes their parent, and is done last: it waits for those that none of the others waits for. Any bead can be the
+    root. A bead that is part of another DAG is refused.
+    """,
+    examples=["bd dag add hub-7k3q hub-m2v8 hub-q9x1"],
+)
+
+
+def add(app: App, root: str, beads: tuple[str, ...]) -> None:
+    """Make existing beads parts of a DAG, in one commit or not at all."""
+    outcome = app.publish(DagAdd(**app.asked(ids=[root, *beads])))
+    if app.out.is_json or app.out.quiet:
+        app.show_written(outcome, "Added")
+        return
+    top, *parts = outcome.change.touched if outcome.change else ()
+    app.out.said(f"✓ {top} now has {', '.join(parts)}")
+    app.out.said(f"  `bd dag show {top}` shows them" + ("" if outcome.published else "; not published yet"))
+
+
 SPEC = Group(
     "dag",
     {
+        "add": (ADD, add),
         "show": (SHOW, show),
         "list": (LIST_DAGS, list_dags),
         "cancel": (CANCEL, cancel),
     },
-    help="Show, list and cancel DAGs.",
+    help="Show, list and cancel DAGs, and add beads to one.",
 )

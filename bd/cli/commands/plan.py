@@ -43,8 +43,9 @@ def apply(app: App, file: str, *, dry_run: bool, idempotency_key: str | None, pa
     specs = read_graph(file, DecisionContext(app.now, app.settings()))
     for key, value in (("idempotency_key", idempotency_key), ("parent", parent)):
         specs[0].update({key: value} if value else {})
-    forced: dict[str, Any] = {"force": True} if force else {}
-    operation = ApplyPlan(**app.asked(beads=specs, **forced))
+    gathers = specs[0].pop("gathers", [])
+    more: dict[str, Any] = {**({"force": True} if force else {}), **({"gathers": gathers} if gathers else {})}
+    operation = ApplyPlan(**app.asked(beads=specs, **more))
     if dry_run:
         _show_plan(app, operation)
         return
@@ -58,7 +59,9 @@ def apply(app: App, file: str, *, dry_run: bool, idempotency_key: str | None, pa
     else:
         is_new = bool(outcome.change and not outcome.change.is_empty)
         said = "Planned" if is_new else "Planned before:"
-        app.out.line(f"✓ {said} {app.out.styled(root, 'bold')} — {escaped(specs[0]['title'])}: {len(made)} beads")
+        app.out.line(
+            f"✓ {said} {app.out.styled(root, 'bold')} — {escaped(specs[0]['title'])}: {len(made)} bead{'s' if len(made) > 1 else ''}"
+        )
         app.out.line(f"  `bd dag show {root}` shows them" + ("" if outcome.published else "; not published yet"))
 
 
@@ -66,15 +69,18 @@ def _show_plan(app: App, operation: ApplyPlan) -> None:
     """Show what the plan would create; ids are minted when it is applied."""
     change = app.preview(operation)
     specs = operation.args["beads"] if not change.is_empty else []
+    gathers = operation.args.get("gathers", []) if not change.is_empty else []
     if app.out.is_json:
         would: list[dict[str, Any]] = [{"name": spec["name"], "title": spec["title"]} for spec in specs]
-        app.out.object({"would_create": would, "dry_run": True})
+        app.out.object({"would_create": would, **({"would_gather": gathers} if gathers else {}), "dry_run": True})
         return
     for note in change.notes:
         app.out.note(note)
     for spec in specs:
         waits = f"   after {', '.join(spec['deps'])}" if spec.get("deps") else ""
         app.out.line(f"Would create: {escaped(spec['name'])} — {escaped(spec['title'])}{escaped(waits)}")
+    if gathers:
+        app.out.line(f"Would gather below it: {escaped(', '.join(gathers))}")
 
 
 EXPORT = Command(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from bd.cli import lookup
 from bd.cli.output import escaped
 from bd.cli.spec import Argument, Command, Group, Option
-from bd.compat.dag_plans import read_graph
+from bd.compat.dag_plans import read_new
 from bd.compat.jsonl_import import bytes_of, event_of
 from bd.core.errors import BadInput, NotFound
 from bd.operations.triggers import AddTrigger, RemoveTrigger
@@ -43,7 +43,7 @@ ADD = Command(
 
 def add(app: App, name: str, on: str, plan: str) -> None:
     """Add a trigger. Its plan is kept in the hub."""
-    outcome = app.publish(AddTrigger(**app.asked(trigger={"name": name, "on": on, "plan": read_graph(plan)})))
+    outcome = app.publish(AddTrigger(**app.asked(trigger={"name": name, "on": on, "plan": read_new(plan)})))
     made = _named(app, name)
     if app.out.is_json:
         app.out.object({**_shown(made), "published": outcome.published})
