@@ -19,9 +19,12 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from bd.cli.commands.agent_view import skill_words
 from bd.cli.table import ALIASES, COMMANDS
 from bd.core import errors, schema
 from bd.core.settings import KEYS, PLACE_KEYS
+from bd.core.times import duration_text
+from bd.policy.roles import ROLES
 from tests.running import run_here
 from tests.sealing import GIT_CONFIGURATION
 from tests.terminal import Session, typed_in, with_bd
@@ -76,6 +79,14 @@ def names_in(cell: str) -> list[str]:
 
 
 # --- what the pages list is what there is -----------------------------------------------
+
+
+def test_the_roles_are_those_of_the_table() -> None:
+    page = section(text_of("concepts.md"), "### Roles")
+    wanted = [
+        [f"`{name}`", duration_text(role.interval_s), skill_words(role.skills) or role.help] for name, role in ROLES.items()
+    ]
+    assert rows(page) == wanted
 
 
 def test_the_page_of_commands_is_as_the_commands_are() -> None:

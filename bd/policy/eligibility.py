@@ -96,8 +96,9 @@ class Eligibility:
         self._others: Mapping[str, Mapping[str, Any]] | None = None
         self._idle: list[Reason | None] = []
         self._retries: list[frozenset[str] | None] = []
-        # One example for each kind of misfit so far, by code.
+        # One example for each kind of misfit so far, by code; and the beads that do not fit, by the code of their first reason.
         self._misfits: dict[str, Reason] = {}
+        self._unfit: dict[str, list[str]] = {}
 
     def idle(self) -> Reason | None:
         """Return why the agent gets no work at all now, whatever is ready; None if it may claim.
@@ -182,6 +183,8 @@ class Eligibility:
             reasons = self.reasons(bead)
             if not reasons:
                 yield bead
+                continue
+            self._unfit.setdefault(reasons[0].code, []).append(bead.id)
             for reason in reasons:
                 if reason.code not in self._misfits:
                     self._misfits[reason.code] = Reason(reason.code, f"{bead.id} {reason.text}", reason.by)
@@ -217,6 +220,10 @@ class Eligibility:
         if not self._misfits:
             return [Reason("nothing_ready", "nothing is ready")]
         return [Reason("nothing_fits", f"nothing is ready that fits {self.agent}"), *self._misfits.values()]
+
+    def unfit(self) -> Mapping[str, list[str]]:
+        """Return the beads that were judged so far and do not fit, each once, by the code of the first reason."""
+        return self._unfit
 
     def _all_ready(self) -> Iterable[Bead]:
         return ready_beads(self._snapshot, self._now)

@@ -1,8 +1,8 @@
-"""An agent file's settings, with its role's presets for unset ones. Presets are read, never written."""
+"""What each role brings, and an agent file's settings with its role's presets for unset ones. Presets are read, never written."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from bd.core.schema import AGENT_FIELDS
 from bd.core.times import duration_s
@@ -13,19 +13,42 @@ if TYPE_CHECKING:
 
     from bd.core.settings import Settings
 
-# Base intervals in seconds per role (the source paper, section 5).
-ROLE_INTERVAL_S = {"infrastructure": 900, "coding": 1800, "research": 3600, "overseer": 900, "publisher": 1800}
 DEFAULT_INTERVAL_S = 1800.0
 SKILL_RULES = ("title_words", "title_prefix", "labels", "types")
-# Skill filters per role (the source paper, section 9); an agent file's own skills win.
-ROLE_SKILLS: dict[str, dict[str, list[str]]] = {
-    "infrastructure": {"title_words": ["infra", "cluster", "CI/CD", "deploy", "monitor"]},
-    "coding": {"title_words": ["code", "fix", "refactor", "implement", "PR"]},
-    "research": {"title_prefix": ["Research:"]},
-    "publisher": {"title_prefix": ["Publish:"]},
+
+
+class Role(NamedTuple):
+    """What a role brings where an agent's file says nothing: seconds between two polls, skill rules, and whether it is a fallback."""
+
+    interval_s: float
+    skills: Mapping[str, list[str]] = {}
+    is_fallback: bool = False
+    help: str = ""
+
+
+# The roles of the source paper (intervals: section 5; skills and labels: section 9), and publisher. Own roles bring nothing.
+ROLES: dict[str, Role] = {
+    "infrastructure": Role(
+        900.0,
+        {"title_words": ["infra", "cluster", "CI/CD", "deploy", "monitor"], "labels": ["infra/*"]},
+        help="clusters, pipelines, deployments",
+    ),
+    "coding": Role(
+        1800.0,
+        {"title_words": ["code", "fix", "refactor", "implement", "PR"], "labels": ["code/*"]},
+        help="code and pull requests",
+    ),
+    "research": Role(3600.0, {"title_prefix": ["Research:"]}, help="questions to look into"),
+    "publisher": Role(1800.0, {"title_prefix": ["Publish:"]}, help="texts to publish"),
+    "overseer": Role(900.0, is_fallback=True, help="what nobody has taken for two cycles"),
 }
+_OWN_ROLE = Role(DEFAULT_INTERVAL_S)
 _RULES = frozenset(SKILL_RULES)
-_FALLBACK_ROLES = frozenset({"overseer"})
+
+
+def role_of(agent: Mapping[str, Any]) -> Role:
+    """Return what the agent's role brings; nothing for one that bd does not know."""
+    return ROLES.get(agent.get("role", ""), _OWN_ROLE)
 
 
 def skills_of(agent: Mapping[str, Any]) -> Mapping[str, Any] | None:
@@ -35,7 +58,7 @@ def skills_of(agent: Mapping[str, Any]) -> Mapping[str, Any] | None:
     skills = agent.get("skills")
     if skills is not None:
         return skills  # type: ignore[no-any-return]
-    return ROLE_SKILLS.get(agent.get("role", ""), {})
+    return role_of(agent).skills
 
 
 def misspelt_skills(agent: Mapping[str, Any]) -> str | None:
@@ -59,7 +82,7 @@ def misspelt_skills(agent: Mapping[str, Any]) -> str | None:
 def interval_of(agent: Mapping[str, Any]) -> float:
     """Return the seconds between two polls of the agent, from its file or its role."""
     interval = agent.get("interval")
-    return duration_s(interval) if interval else float(ROLE_INTERVAL_S.get(agent.get("role", ""), DEFAULT_INTERVAL_S))
+    return duration_s(interval) if interval else role_of(agent).interval_s
 
 
 def claim_ttl_of(agent: Mapping[str, Any], settings: Settings) -> float:
@@ -77,4 +100,4 @@ def heartbeat_interval_of(agent: Mapping[str, Any], settings: Settings) -> float
 def is_fallback(agent: Mapping[str, Any]) -> bool:
     """Return whether the agent takes what nobody else does; an overseer does, unless its file says otherwise."""
     own = agent.get("fallback")
-    return bool(own) if own is not None else agent.get("role") in _FALLBACK_ROLES
+    return bool(own) if own is not None else role_of(agent).is_fallback

@@ -9,10 +9,11 @@ from bd.core.times import instant_of
 from bd.policy import overload
 from bd.policy.budget import remaining
 from bd.policy.capacity import current_interval_s, held_by, is_presumed_offline, limit_of, status_of, tracked
-from bd.policy.roles import interval_of, is_fallback, misspelt_skills, skills_of
+from bd.policy.roles import ROLES, interval_of, is_fallback, misspelt_skills, role_of, skills_of
 from bd.policy.stealing import queues
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from datetime import datetime
     from typing import Any
 
@@ -75,5 +76,17 @@ def description_of(name: str, snapshot: Snapshot) -> dict[str, Any]:
         "max_concurrent": limit_of(name, snapshot),
         "skills": {rule: list(words) for rule, words in (skills_of(agent) or {}).items() if words},
         "fallback": is_fallback(agent),
+        "from_role": from_role(agent),
         **({"misspelt_skills": wrong} if wrong else {}),
     }
+
+
+def from_role(agent: Mapping[str, Any]) -> list[str]:
+    """Return what the agent's file leaves to its role, and the role brings."""
+    role = role_of(agent)
+    brought = {
+        "skills": role.skills and not misspelt_skills(agent),
+        "interval": agent.get("role") in ROLES,
+        "fallback": role.is_fallback,
+    }
+    return [key for key, value in brought.items() if value and agent.get(key) is None]

@@ -9,6 +9,7 @@ from bd import __version__
 from bd.core import versions
 from bd.core.errors import BadInput, BdError, Damaged
 from bd.core.ids import is_prefix
+from bd.core.nearest import nearest
 from bd.core.pools import pools_of
 from bd.core.schema import (
     AGENTS_DIR,
@@ -24,6 +25,7 @@ from bd.operations.capacity_file import capacity_of
 from bd.policy.circles import circles
 from bd.policy.dag import awaited
 from bd.policy.liveness import is_ahead, last_commit_of
+from bd.policy.roles import ROLES
 from bd.policy.triggers import parse_on, triggers_of
 from bd.store.format_version import version_of
 from bd.store.hub_files import bead_id_of
@@ -58,6 +60,7 @@ def examine(hub: Clone, snapshot: CachedSnapshot, now: datetime, *, remote: bool
     found = [
         *_files(hub, snapshot),
         *_keys(snapshot),
+        *_roles(snapshot),
         *_pools(snapshot),
         *_triggers(snapshot),
         *_graph(snapshot),
@@ -127,6 +130,17 @@ def _keys(snapshot: CachedSnapshot) -> Iterator[Finding]:
         names = ", ".join(beads[:3]) + (" ..." if len(beads) > 3 else "")
         number = "1 bead has" if len(beads) == 1 else f"{len(beads)} beads have"
         yield Finding("note", "unknown_key", key, f"nothing reads it; {number} it: {names}")
+
+
+def _roles(snapshot: Snapshot) -> Iterator[Finding]:
+    """Every role that is most likely a known one mistyped: it brings nothing, so its agent may take everything."""
+    for name, agent in snapshot.records(AGENTS_DIR).items():
+        role = str(agent.get("role") or "")
+        meant = nearest(role, ROLES) if role and role not in ROLES else None
+        if meant:
+            yield Finding(
+                "note", "own_role", agent_path(name), f"the role {role!r} brings no skills and no interval; did you mean {meant}?"
+            )
 
 
 def _pools(snapshot: Snapshot) -> Iterator[Finding]:

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import inspect
+import re
 from typing import TYPE_CHECKING
 
 import pytest
 
+from bd.cli.commands.ready import _UNFIT
+from bd.policy import budget, eligibility
+from bd.policy.eligibility import Eligibility
+from bd.policy.roles import ROLES
 from tests.truth import commit_file, git, tip_file
 
 if TYPE_CHECKING:
@@ -111,6 +117,46 @@ def test_show_says_what_the_role_brings(board: Clone) -> None:
         "fallback:",
     ):
         assert words in text
+
+
+def test_every_role_is_in_the_table(board: Clone) -> None:
+    shown = board.here("agent", "roles").out
+    assert [role["role"] for role in board.here("agent", "roles", "--json").json] == list(ROLES)
+    assert all(f"\n{name} " in shown for name in ROLES)
+
+
+def test_a_role_of_ones_own_brings_nothing_and_that_is_said(board: Clone) -> None:
+    assert "did you mean coding?" in board.here("agent", "add", "mona", "--role", "codng").err
+    assert "it brings no skills" in board.here("agent", "add", "flora", "--role", "gardening").err
+    assert board.here("agent", "add", "cora", "--role", "coding").err == ""
+    findings = board.here("doctor", "--json").json["findings"]
+    assert [one["where"] for one in findings if one["code"] == "own_role"] == [".beads/agents/mona.yaml"]
+    assert board.here("agent", "show", "flora", "--json").json["from_role"] == []
+
+
+def test_ready_ends_with_a_line_for_each_reason(board: Clone) -> None:
+    for words in ("--label infra/x", "--needs rust", "--assignee ann", "-l ui", "-l ui"):
+        board.here("create", "Fix " + words.split()[-1] if "ui" not in words else "Paint", *words.split())
+    board.here("agent", "add", "cora", "--role", "coding")
+    *_, footer = board.here("ready", "--agent", "cora", "--label", "ui").out.partition(
+        "Nothing is ready for cora (2 more do not fit"
+    )
+    assert footer.splitlines()[1].startswith("  2 outside its skills: hub-")
+    reasons = board.here("ready", "--agent", "cora").out.partition("ready for cora")[2].splitlines()[1:]
+    total = len(board.here("ready", "--json").json)
+    fit = len(board.here("ready", "--json", "--agent", "cora").json)
+    assert sum(int(line.split()[0]) for line in reasons) == total - fit
+    assert {line.split(":")[0].lstrip(" 0123456789") for line in reasons} >= {
+        "outside its skills",
+        "in need of capabilities that it lacks",
+    }
+
+
+def test_every_reason_not_to_fit_has_words() -> None:
+    sources = "".join(
+        inspect.getsource(one) for one in (Eligibility.reasons, eligibility._skill_reason, eligibility._fallback_reason, budget)
+    )
+    assert set(re.findall(r'Reason\("(\w+)"', sources)) == set(_UNFIT)
 
 
 @pytest.mark.parametrize("command", ["list", "status"])

@@ -1,14 +1,16 @@
-"""bd agent: add, list, show, status, remove, rename, clear. agent_view.py prints them."""
+"""bd agent: add, list, show, roles, status, remove, rename, clear. agent_view.py prints them."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from bd.cli.commands.agent_view import show_one, show_table
+from bd.cli.commands.agent_view import show_one, show_roles, show_table
 from bd.cli.spec import AGENT, Argument, Command, Flag, Group, Option, list_option, one_of, real_number, whole_number
 from bd.cli.values import flat
 from bd.core.errors import BadInput
+from bd.core.nearest import SIMILAR, nearest
 from bd.operations.agents import AddAgent, ClearAgent, RemoveAgent, RenameAgent, known_agent
+from bd.policy.roles import ROLES
 from bd.report.agents import names_of
 from bd.store.trust import agent_cards
 from bd.worker.heartbeats import forget
@@ -37,7 +39,7 @@ _RULES = {"words": "title_words", "prefixes": "title_prefix", "labels": "labels"
 ADD = Command(
     "add",
     Argument("name", kind=AGENT),
-    Option("--role", help="infrastructure, coding, research, publisher, overseer, or your own."),
+    Option("--role", help=f"{', '.join(ROLES)}, or your own; `bd agent roles` shows what each brings."),
     Option("--interval", help="Its poll interval, such as 30m."),
     Option("--max", name="limit", kind=whole_number(1), help="How many beads it may hold at once; default: 1."),
     list_option("--skills", "--title-word", name="words", help="Takes beads with these words in the title."),
@@ -92,6 +94,15 @@ def add(app: App, name: str, **flags: Any) -> None:
         return
     is_new = outcome.change is not None and not outcome.change.is_empty
     app.out.said(f"✓ {'Changed' if was_there else 'Added'} agent {name}" if is_new else f"Agent {name} is unchanged")
+    _say_own_role(app, fields.get("role"))
+
+
+def _say_own_role(app: App, role: str | None) -> None:
+    """Say that a role that bd does not know brings nothing, and which one may be meant."""
+    if role and role not in ROLES:
+        meant = nearest(role, ROLES, SIMILAR)
+        words = f"; did you mean {meant}?" if meant else "; `bd agent roles` shows those that do"
+        app.out.note(f"the role {role!r} is your own: it brings no skills and no interval{words}")
 
 
 LIST_ALL = Command(
@@ -133,6 +144,18 @@ def show(app: App, name: str) -> None:
     """Show an agent's file, with its role's presets for what is unset, and its status."""
     snapshot = app.snapshot()
     show_one(app, snapshot, known_agent(name, snapshot))
+
+
+ROLES_OF_AGENTS = Command(
+    "roles",
+    help="Show what each role brings to an agent whose file says nothing else.",
+    examples=["bd agent roles"],
+)
+
+
+def roles_of_agents(app: App) -> None:
+    """Show what each role brings to an agent whose file says nothing else."""
+    show_roles(app)
 
 
 def _tell_left(app: App, outcome: Any, said: str) -> None:
@@ -203,6 +226,7 @@ SPEC = Group(
         "list": (LIST_ALL, list_all),
         "status": (STATUS, status),
         "show": (SHOW, show),
+        "roles": (ROLES_OF_AGENTS, roles_of_agents),
         "remove": (REMOVE, remove),
         "rename": (RENAME, rename),
         "clear": (CLEAR, clear),

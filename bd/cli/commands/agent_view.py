@@ -9,9 +9,11 @@ from bd.cli.output import escaped, sentence
 from bd.core.times import age_text, duration_text, instant_of
 from bd.policy.budget import budget_of
 from bd.policy.eligibility import pause_of, pause_words
+from bd.policy.roles import DEFAULT_INTERVAL_S, ROLES
 from bd.report.agents import description_of, records_of
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
     from datetime import datetime
     from typing import Any
 
@@ -75,9 +77,35 @@ def show_one(app: App, snapshot: Snapshot, name: str) -> None:
             app.out.line(f"  {label + ':':<14}{escaped(words)}")
 
 
+def show_roles(app: App) -> None:
+    """Print what each role brings."""
+    if app.out.is_json:
+        app.out.json(
+            [
+                {
+                    "role": name,
+                    "interval_s": int(role.interval_s),
+                    "skills": role.skills,
+                    "fallback": role.is_fallback,
+                    "for": role.help,
+                }
+                for name, role in ROLES.items()
+            ]
+        )
+        return
+    rows = [[name, duration_text(role.interval_s), skill_words(role.skills) or role.help] for name, role in ROLES.items()]
+    app.out.table(["role", "interval", "takes"], rows)
+    app.out.line(f"A role of your own brings nothing: every {duration_text(DEFAULT_INTERVAL_S)}, and everything without skills.")
+
+
+def skill_words(skills: Mapping[str, Sequence[str]]) -> str:
+    """Describe skill rules in words; empty if there are none."""
+    return "; ".join(f"{rule.replace('_', ' ')} {', '.join(words)}" for rule, words in skills.items())
+
+
 def _lines(described: dict[str, Any], record: dict[str, Any]) -> list[tuple[str, str]]:
-    skills = described.get("skills", {})
-    rules = "; ".join(f"{rule.replace('_', ' ')} {', '.join(words)}" for rule, words in skills.items())
+    rules = skill_words(described.get("skills", {}))
+    source = dict.fromkeys(described.get("from_role", ()), f" (from the role {described.get('role')})")
     wrong = described.get("misspelt_skills")
     takes = f"nothing, since its file misspells them ({wrong})" if wrong else rules or "everything"
     limit = record.get("max_concurrent")
@@ -85,8 +113,8 @@ def _lines(described: dict[str, Any], record: dict[str, Any]) -> list[tuple[str,
     left = record.get("budget_remaining_usd")
     return [
         ("file", "" if described else "none; it takes everything, without a limit"),
-        ("skills", takes if described else ""),
-        ("interval", duration_text(described["interval_s"]) if described else ""),
+        ("skills", f"{takes}{source.get('skills', '')}" if described else ""),
+        ("interval", f"{duration_text(described['interval_s'])}{source.get('interval', '')}" if described else ""),
         (
             "holds",
             f"{len(record['beads'])} of {limit} {' '.join(record['beads'])}".rstrip()
@@ -101,7 +129,10 @@ def _lines(described: dict[str, Any], record: dict[str, Any]) -> list[tuple[str,
         ("claim ttl", described.get("claim_ttl", "")),
         ("heartbeats", f"every {described['heartbeat_interval']}" if described.get("heartbeat_interval") else ""),
         ("budget", f"{budget.words}{f', ${left:.2f} left' if left is not None else ''}" if budget else ""),
-        ("fallback", "takes beads that nobody has taken for two cycles" if described.get("fallback") else ""),
+        (
+            "fallback",
+            f"takes beads that nobody has taken for two cycles{source.get('fallback', '')}" if described.get("fallback") else "",
+        ),
         ("heartbeat", f"{age_text(record['heartbeat_age_s'])} ago" if "heartbeat_age_s" in record else "never"),
         ("recent", " ".join(record.get("recent", []))),
     ]

@@ -17,6 +17,7 @@ from bd.policy.work_queue import ready_beads
 from bd.report.selection import Wanted, ordered, passing
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from typing import Any
 
     from bd.cli.app import App
@@ -25,6 +26,20 @@ if TYPE_CHECKING:
 
 
 _TRIES = 10
+# So many of the beads that do not fit for a reason are named, and what each reason is, in words for any number of beads.
+_NAMED = 3
+_UNFIT = {
+    "routed": "routed to somebody else",
+    "preferred": "kept for another agent for now",
+    "needs": "in need of capabilities that it lacks",
+    "holding": "held by it already",
+    "exclusive": "with the exclusive name of a bead in progress",
+    "budget": "beyond its budget",
+    "ceiling": "beyond the budget of what they are part of",
+    "skills": "outside its skills",
+    "prefix": "with the title prefix of another agent",
+    "fallback": "left to the others for two cycles first",
+}
 
 
 SPEC = Command(
@@ -55,16 +70,17 @@ def run(app: App, limit: int | None, sort: str, everybody: bool, explain: bool, 
     now = app.now
     ready = ready_beads(snapshot, now)
     wanted = wanted_of(app, snapshot, **flags)._replace(everything=True)
+    if wanted != Wanted(everything=True):
+        ready = Lineup(filter(passing(snapshot, wanted, now, app.settings), ready))
     found, idle = ready, None
+    unfit: Mapping[str, list[str]] = {}
     if name:
         answer = Eligibility(snapshot, name, now)
         idle = answer.idle()
         if everybody and idle and not app.out.is_json:
             app.out.note(f"{idle.text}: it may claim none of these now")
         if not everybody:
-            found = Lineup(answer.beads(found))
-    if wanted != Wanted(everything=True):
-        found = Lineup(filter(passing(snapshot, wanted, now, app.settings), found))
+            found, unfit = Lineup(answer.beads(found)), answer.unfit()
     if sort != "priority":
         found = Lineup(ordered(list(found), sort, Ranking(snapshot, now)))
     if take or (explain and app.out.is_json):
@@ -81,7 +97,7 @@ def run(app: App, limit: int | None, sort: str, everybody: bool, explain: bool, 
         shared = at_it(bead, now)
         return ", ".join([*words, *([escaped(shared)] if shared else [])])
 
-    footer, empty = _last_line(snapshot, len(found), len(ready) - len(found), None if everybody else name, idle)
+    footer, empty = _last_lines(snapshot, len(found), len(ready) - len(found), None if everybody else name, idle, unfit)
     show_list(app, snapshot, found, limit=limit, default_limit=100, empty=empty, tail=tail, footer=footer)
     if explain:
         from bd.cli.commands.blocked import blocked_beads, show_blocked  # noqa: PLC0415  only with --explain
@@ -89,15 +105,24 @@ def run(app: App, limit: int | None, sort: str, everybody: bool, explain: bool, 
         show_blocked(app, blocked_beads(app))
 
 
-def _last_line(snapshot: Snapshot, found: int, others: int, name: str | None, idle: Reason | None) -> tuple[str, str]:
-    """Return the line below the found beads, and the one printed if there are none. `name` is whom the list is for."""
+def _last_lines(
+    snapshot: Snapshot, found: int, others: int, name: str | None, idle: Reason | None, unfit: Mapping[str, list[str]]
+) -> tuple[str, str]:
+    """Return what is printed below the found beads, and what if there are none. `name` is whom the list is for."""
     tip = f" · hub at {snapshot.commit[:7]}"
     if name and idle:
         more = f". Ready in all: {others} (`bd ready --all`)" if others else ""
         return "", f"Nothing for {name} now: {idle.text}{more}{tip}"
     whom = f" for {name}" if name else ""
     left = f" ({others} more {'does' if others == 1 else 'do'} not fit: bd ready --all)" if name and others else ""
-    return f"{found} ready{whom}{left}{tip}", f"Nothing is ready{whom}{left}. `bd blocked` shows what waits.{tip}"
+    why = "".join(f"\n  {_unfit_words(code, ids)}" for code, ids in unfit.items())
+    return f"{found} ready{whom}{left}{tip}{why}", f"Nothing is ready{whom}{left}. `bd blocked` shows what waits.{tip}{why}"
+
+
+def _unfit_words(code: str, ids: list[str]) -> str:
+    """Return one line about the beads that do not fit for one reason, with a few of them."""
+    more = f" and {len(ids) - _NAMED} more" if len(ids) > _NAMED else ""
+    return f"{len(ids)} {_UNFIT.get(code, code)}: {', '.join(ids[:_NAMED])}{more}"
 
 
 def _claim_first(app: App, found: Lineup) -> None:
