@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 
 # The most beads made at once; the worst causes first.
 AT_ONCE = 5
-_NAMED = 10
+# So many failures of a cause are listed, each with so much of its error.
+_NAMED, _WORDS = 10, 120
 
 
 @register
@@ -43,7 +44,9 @@ class TellFriction(Operation):
         untold = [cause for cause in found if cause.about is None][:AT_ONCE]
         if not untold:
             return Change({}, "")
+        role = friction.role_of(snapshot)
         specs = [{**self._spec(cause), "uid": uid} for cause, uid in zip(untold, self.args["uids"], strict=False)]
+        specs = [friction.for_role(spec, role, snapshot) for spec in specs] if role else specs
         made = Create(by=self.by, at=self.at, uid=self.uid, beads=specs).decide(snapshot, context)
         return made._replace(subject=subject(self.verb, made.touched, self.by), result=None)
 
@@ -51,11 +54,27 @@ class TellFriction(Operation):
         percent = round(100 * cause.rate)
         total = cause.failed + cause.done
         window = age_text(self.args["window_s"])
-        more = len(cause.beads) - _NAMED
-        named = ", ".join(cause.beads[:_NAMED]) + (f" and {more} more" if more > 0 else "")
         return {
             "title": f"{percent} % of the attempts on {cause.kind} {cause.name} fail",
             "type": "chore",
             "labels": [friction.LABEL, cause.label],
-            "description": f"{cause.failed} of {total} attempts in {window} failed, on {named}. Find out why, and fix the cause.",
+            "description": "\n".join(
+                [
+                    f"{cause.failed} of {total} attempts in {window} failed. Find out why, and fix the cause.",
+                    "",
+                    *map(_line, cause.failures[:_NAMED]),
+                    *([f"- and {cause.failed - _NAMED} more"] if cause.failed > _NAMED else []),
+                ]
+            ),
+            "links": [{"type": "caused-by", "id": bead_id} for bead_id in cause.beads[:_NAMED]],
         }
+
+
+def _line(failed: friction.Failed) -> str:
+    """Return one failed attempt in words: what the bead about it has as evidence."""
+    entry = failed.entry
+    words = str(entry.get("error") or "").strip().partition("\n")[0]
+    said = f": {words[:_WORDS]}{'…' if len(words) > _WORDS else ''}" if words else ""
+    number = f", attempt {entry['attempt']}" if entry.get("attempt") else ""
+    by = f" by {entry['agent']}" if entry.get("agent") else ""
+    return f"- {failed.bead_id}{number}{by}, {failed.at}: {entry.get('reason') or 'failed'}{said}"

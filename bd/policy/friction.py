@@ -9,10 +9,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from bd.core.errors import BdError
+from bd.core.schema import AGENTS_DIR
 from bd.core.times import duration_s, instant_of, timedelta
+from bd.policy.roles import SKILL_RULES, skills_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
     from datetime import datetime
     from typing import Any
 
@@ -54,15 +56,31 @@ def is_told_by_itself(snapshot: Snapshot) -> bool:
     return snapshot.config().get("friction") not in (None, False, "", "false", "no")
 
 
+class Failed(NamedTuple):
+    """One failed attempt: when, on which bead, and the entry in its `failures`."""
+
+    at: str
+    bead_id: str
+    entry: Mapping[str, Any]
+
+
 class Cause(NamedTuple):
-    """A label or type and its attempts: `beads` are some that failed, `about` is the open bead about it."""
+    """A label or type and its attempts: `failures` are those that failed, the latest first; `about` is the open bead about it."""
 
     kind: str
     name: str
-    failed: int
     done: int
-    beads: tuple[str, ...]
+    failures: tuple[Failed, ...]
     about: str | None = None
+
+    @property
+    def failed(self) -> int:
+        return len(self.failures)
+
+    @property
+    def beads(self) -> tuple[str, ...]:
+        """The beads that failed, each once."""
+        return tuple(dict.fromkeys(one.bead_id for one in self.failures))
 
     @property
     def rate(self) -> float:
@@ -78,24 +96,53 @@ def causes(snapshot: Snapshot, now: datetime, rules: Rules) -> list[Cause]:
     """Return the causes above the thresholds, the worst first."""
     begin = now - timedelta(seconds=rules.window_s)
     about, ended = _beads_about(snapshot)
-    failed: dict[tuple[str, str], list[str]] = {}
+    failed: dict[tuple[str, str], list[Failed]] = {}
     done: dict[tuple[str, str], int] = {}
     for bead in _whole(snapshot):
         for kind, name in _names(bead):
             since = max(begin, ended.get(f"{LABEL}/{kind}/{name}", begin))
-            times = sum(since < instant_of(str(one["at"])) <= now for one in bead.get("failures", []) if one.get("at"))
-            if times:
-                failed.setdefault((kind, name), []).extend([bead.id] * times)
+            stamped = [Failed(str(one["at"]), bead.id, one) for one in bead.get("failures", []) if one.get("at")]
+            counted = [one for one in stamped if since < instant_of(one.at) <= now]
+            if counted:
+                failed.setdefault((kind, name), []).extend(counted)
             if bead.status == "closed" and bead.attempts and bead.get("closed_at"):
                 is_in = since < instant_of(bead.get("closed_at")) <= now
                 done[kind, name] = done.get((kind, name), 0) + is_in
-    found = [Cause(*key, len(ids), done.get(key, 0), tuple(dict.fromkeys(ids))) for key, ids in failed.items()]
+    found = [Cause(*key, done.get(key, 0), tuple(sorted(entries, key=_latest_first))) for key, entries in failed.items()]
     found = [
         one._replace(about=about.get(one.label))
         for one in found
         if one.failed + one.done >= rules.least and one.rate >= rules.rate
     ]
     return sorted(found, key=lambda one: (-one.rate, -one.failed, one.kind, one.name))
+
+
+def _latest_first(failed: Failed) -> tuple[float, str]:
+    return -instant_of(failed.at).timestamp(), failed.bead_id
+
+
+def role_of(snapshot: Snapshot) -> str | None:
+    """Return the role that the hub names for beads about friction (`friction.role`)."""
+    given = snapshot.config().get("friction")
+    role = given.get("role") if isinstance(given, dict) else None
+    return str(role) if role else None
+
+
+def for_role(spec: Mapping[str, Any], role: str, snapshot: Snapshot) -> dict[str, Any]:
+    """Return the fields of a new bead with what makes it fit the agents of a role: a label, a type, or words of its title.
+
+    The skills are those of the first agent with that role, else those that the role brings. Without rules everything fits.
+    """
+    agents = snapshot.records(AGENTS_DIR)
+    able = [agents[name] for name in sorted(agents) if agents[name].get("role") == role]
+    skills = skills_of(able[0] if able else {"role": role}) or {}
+    first = {rule: str(next(iter(skills.get(rule) or ()), "")) for rule in SKILL_RULES}
+    if first["labels"]:
+        return {**spec, "labels": [*spec["labels"], first["labels"].replace("*", LABEL)]}
+    if first["types"]:
+        return {**spec, "type": first["types"]}
+    prefix = first["title_prefix"] or (f"{first['title_words']}:" if first["title_words"] else "")
+    return {**spec, "title": f"{prefix.rstrip()} {spec['title']}"} if prefix else dict(spec)
 
 
 def _whole(snapshot: Snapshot) -> Iterator[Bead]:

@@ -166,6 +166,7 @@ SETTINGS = (
     Setting(("friction", "window"), _time, "the time in which attempts count", default=duration_text(_FRICTION.window_s)),
     Setting(("friction", "rate"), _positive, "the share of attempts that must fail", default=f"{_FRICTION.rate:g}"),
     Setting(("friction", "least"), _count, "the minimum number of attempts", default=str(_FRICTION.least)),
+    Setting(("friction", "role"), _text, "the role that beads about friction are for; unset: nobody's in particular"),
     Setting(
         ("overload", "failures"),
         _whole,

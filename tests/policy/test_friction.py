@@ -7,11 +7,13 @@ from typing import Any
 
 import pytest
 
-from bd.core.schema import CONFIG_PATH
+from bd.core.schema import CONFIG_PATH, agent_path
 from bd.core.times import time_text
 from bd.operations.close import Close
 from bd.operations.friction_beads import TellFriction
+from bd.policy.eligibility import matches_skills
 from bd.policy.friction import Cause, Rules, causes, is_told_by_itself, rules_of
+from bd.policy.roles import ROLES, skills_of
 from tests.clocks import START
 from tests.memory import MemorySnapshot, MemoryStore, make_bead
 from tests.operations.asking import by
@@ -76,7 +78,39 @@ def test_a_bead_about_friction_causes_none() -> None:
 
 
 def test_the_rate_of_nothing_is_none() -> None:
-    assert Cause("type", "bug", 0, 0, ()).rate == 0
+    assert Cause("type", "bug", 0, ()).rate == 0
+
+
+def test_a_bead_about_friction_has_the_evidence() -> None:
+    store = MemoryStore(tried("hub-a", 1, 2, 3, labels=["auth"], type="bug"))
+    (made, _) = store.publish(TellFriction(window_s=7 * DAY, rate=0.4, least=3, **by())).touched
+    bead = store.bead(made)
+    assert bead.get("description").splitlines()[2:] == [
+        f"- hub-a, attempt {n}, {ago(n)}: crash: x".replace(", 2026", " by a, 2026") for n in (1, 2, 3)
+    ]
+    assert [(link.type, link.id) for link in bead.links] == [("caused-by", "hub-a")]
+
+
+@pytest.mark.parametrize("role", [*ROLES, "gardening"])
+@pytest.mark.parametrize(
+    "skills",
+    [
+        None,
+        {},
+        {"labels": ["site/*"]},
+        {"labels": ["ui"]},
+        {"types": ["review"]},
+        {"title_prefix": ["Mend:"]},
+        {"title_words": ["fix"]},
+    ],
+)
+def test_a_bead_about_friction_fits_the_role_that_the_hub_names(role: str, skills: dict[str, Any] | None) -> None:
+    agent = {"name": "mender", "role": role, **({} if skills is None else {"skills": skills})}
+    config = {"friction": {"role": role}, "prefix": "hub"}
+    store = MemoryStore(tried("hub-a", 1, 2, 3), records={CONFIG_PATH: config, agent_path("mender"): agent})
+    (made,) = store.publish(TellFriction(window_s=7 * DAY, rate=0.4, least=3, **by())).touched
+    assert matches_skills(store.bead(made), skills_of(agent))
+    assert is_told_by_itself(store.tip)
 
 
 @pytest.mark.parametrize(
