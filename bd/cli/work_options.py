@@ -32,7 +32,6 @@ WORK_OPTIONS = (
         metavar="KIND[:RULE]",
         help="The check that its output has to pass: regex:^ok, json-schema:@FILE, test-pass ...",
     ),
-    Option("--repo", help="The name of the code repository it is about."),
 )
 
 

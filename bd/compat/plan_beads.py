@@ -41,6 +41,7 @@ ALIASES = {
     "context": "context_refs",
     "models": "model_preferences",
     "max_cost": "max_cost_usd",
+    "budget_ceiling": "budget_ceiling_usd",
 }
 # Keys that some plans put next to the title and a bead has inside `spec`.
 _OF_SPEC = frozenset({"prompt", "context_refs", "max_cost_usd", "max_duration", "model_preferences", "fallback_models"})

@@ -6,6 +6,15 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from bd.cli.bead_options import FIELDS
+from bd.cli.commands.create import SPEC as CREATE
+from bd.cli.commands.create import spec_of
+from bd.cli.commands.update import SPEC as UPDATE
+from bd.cli.work_options import WORK_OPTIONS
+from bd.compat.plan_files import read_specs
+from bd.core.operation import DecisionContext
+from bd.core.settings import merge
+from tests.clocks import START
 from tests.truth import tip_bead
 
 if TYPE_CHECKING:
@@ -41,6 +50,53 @@ CASES: list[tuple[list[str], str, dict[str, Any]]] = [
     (["--acceptance", "It works"], "acceptance: It works", {"acceptance_criteria": "It works"}),
 ]
 KEYS = ("spec", "retry", "output", "repo", "acceptance_criteria")
+# A value for each field of the table, as it is typed.
+TYPED = {
+    "type": "bug",
+    "priority": "1",
+    "base_priority": "12.5",
+    "description": "What it is",
+    "design": "How",
+    "acceptance_criteria": "When",
+    "notes": "Else",
+    "assignee": "ann",
+    "labels": "a,b",
+    "deps": "hub-x,related:hub-y",
+    "needs": "git,gpu",
+    "parent": "hub-x",
+    "id": "hub-new",
+    "external_ref": "gh-9",
+    "deadline": "2027-01-02",
+    "defer_until": "2027-01-03",
+    "expected": "45m",
+    "estimated_minutes": "30",
+    "exclusive": "repo:site",
+    "max_attempts": "5",
+    "repo": "site",
+    "budget_ceiling_usd": "2.5",
+    "claim_mode": "advisory",
+}
+
+
+@pytest.mark.parametrize("key", FIELDS)
+def test_every_flag_of_create_is_a_key_of_a_plan(key: str) -> None:
+    """The flag without its dashes, `--budget-ceiling` as `budget_ceiling`, with the value as it is typed."""
+    field = FIELDS[key]
+    flag = field.option()
+    read = [flag.kind.read(TYPED[key])] if flag.multiple else flag.kind.read(TYPED[key])
+    wanted = spec_of("Do it", **{flag.name: read})
+    name = field.flags[0].removeprefix("--").replace("-", "_")
+    (found,) = read_specs(f"title: Do it\n{name}: {TYPED[key]}\n".encode(), "plan.yaml", DecisionContext(START, merge([])))
+    made = found.value()
+    assert made.pop("name", None) in (None, TYPED[key])
+    assert made == wanted
+
+
+def test_every_flag_about_the_work_has_a_case() -> None:
+    assert {option.flags[0] for option in WORK_OPTIONS} <= {word for flags, _, _ in CASES for word in flags}
+    shared = {option.flags for option in (*CREATE.options, *UPDATE.options)}
+    for field in FIELDS.values():
+        assert field.flags in shared
 
 
 def _said(hub: Clone, bead_id: str) -> dict[str, Any]:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from bd.cli.bead_options import BODY_FILE, LONG_TEXTS, filled, options, typed_fields
 from bd.cli.output import escaped
-from bd.cli.spec import CLAIM_MODE, INTEGER, PRIORITY, Argument, Command, Flag, Option, list_option, real_number, whole_number
-from bd.cli.values import flat, metadata_of, text_argument
+from bd.cli.spec import Argument, Command, Flag, Option
+from bd.cli.values import metadata_of
 from bd.cli.work_options import WORK_OPTIONS, maps_of, without_unset
 from bd.core.errors import BadInput
 from bd.core.operation import DecisionContext
@@ -18,39 +19,20 @@ if TYPE_CHECKING:
     from bd.cli.app import App
     from bd.store import Outcome
 
-# The Go tool's options for a long description or design.
-LONG_TEXTS = (Flag("--stdin", hidden=True), Option("--design-file", hidden=True))
-
 SPEC = Command(
     "create",
     Argument("title", required=False),
     Option("--title", name="title_flag", hidden=True),
-    Option("--type", "-t", name="bead_type", help="task, bug, feature, research ... (task)"),
-    Option("--priority", "-p", kind=PRIORITY, help="0 (critical) to 4 (background); default: 2."),
-    Option("--base-priority", kind=real_number(0, 100), help="The finer scale, 0 to 100."),
-    Option("--description", "-d", "--body", help="The description; - reads stdin."),
-    Option("--body-file", help="Read the description from a file, - for stdin."),
-    Option("--design", help="The design."),
+    *options("type", "priority", "base_priority", "description"),
+    BODY_FILE,
+    *options("design"),
     *LONG_TEXTS,
-    Option("--acceptance", "--acceptance-criteria", help="The acceptance criteria."),
-    Option("--notes", help="Anything else."),
+    *options("acceptance_criteria", "notes"),
     Option("--append-notes", hidden=True),
-    Option("--assignee", "-a", "--assign", help="Route it to this agent or person."),
-    list_option("--labels", "-l", "--label", help="Labels (repeat, or commas)."),
-    list_option("--deps", "--depends-on", help="What it waits for: ID, or blocks:ID, discovered-from:ID ..."),
-    list_option("--needs", help="Capabilities that it needs."),
-    Option("--parent", help="Its parent."),
-    Option("--id", name="bead_id", help="Use this id."),
-    Option("--external-ref", help="Such as gh-9 or a URL."),
-    Option("--due", "--deadline", name="deadline", help="A date, a time, or 2d."),
-    Option("--defer", name="defer_until", help="Hide it until then."),
-    Option("--expected", help="How long it should take, such as 45m."),
-    Option("--estimate", "-e", kind=INTEGER, help="Minutes."),
-    Option("--exclusive", help="A name such as repo:site; two beads with the same one are never in progress at once."),
-    Option("--max-attempts", kind=whole_number(1), help="The maximum number of attempts."),
+    *options("assignee", "labels", "deps", "needs", "parent", "id", "external_ref", "deadline", "defer_until", "expected"),
+    *options("estimated_minutes", "exclusive", "max_attempts"),
     *WORK_OPTIONS,
-    Option("--budget-ceiling", kind=real_number(0), metavar="USD", help="The maximum cost of it and everything below it."),
-    Option("--claim-mode", kind=CLAIM_MODE, help="advisory: several agents may work on it at once."),
+    *options("repo", "budget_ceiling_usd", "claim_mode"),
     Option("--metadata", help="A JSON object, or @FILE."),
     Option("--idempotency-key", help="A second create with this key returns the first bead."),
     Flag("--inherit-labels", off="--no-inherit-labels", default=True, help="Also add the parent's labels."),
@@ -128,9 +110,9 @@ def _create_many(app: App, source: str, forced: dict[str, Any], *, dry_run: bool
 QUICK = Command(
     "q",
     Argument("title"),
-    Option("--type", "-t", name="bead_type", help="task, bug, feature ... (task)"),
-    Option("--priority", "-p", kind=PRIORITY, help="0 to 4."),
-    list_option("--labels", "-l", "--label", help="Labels."),
+    *options(
+        "type", "priority", "labels", helps={"type": "task, bug, feature ... (task)", "priority": "0 to 4.", "labels": "Labels."}
+    ),
     help="Create a bead and print only its id.",
     examples=['id=$(bd q "Look into the slow query")'],
 )
@@ -166,38 +148,15 @@ def _tell(app: App, outcome: Outcome, *, silent: bool) -> None:
 
 def spec_of(title: str, **flags: Any) -> dict[str, Any]:
     """Return the bead's fields from the flags; unset ones are left out."""
+    notes = flags.get("notes") or flags.get("append_notes")
     spec: dict[str, Any] = {
         "title": title,
-        "type": flags.get("bead_type"),
-        "priority": flags.get("priority"),
-        "base_priority": flags.get("base_priority"),
-        "description": text_argument(
-            "-" if flags.get("stdin") else flags.get("description"), flags.get("body_file"), "description"
-        ),
-        "design": text_argument(flags.get("design"), flags.get("design_file"), "design"),
-        "acceptance_criteria": flags.get("acceptance"),
-        "notes": flags.get("notes") or flags.get("append_notes"),
-        "assignee": flags.get("assignee"),
-        "labels": flat(flags.get("labels")),
-        "deps": flat(flags.get("deps")),
-        "needs": flat(flags.get("needs")),
-        "parent": flags.get("parent"),
-        "id": flags.get("bead_id"),
-        "external_ref": flags.get("external_ref"),
-        "deadline": flags.get("deadline"),
-        "defer_until": flags.get("defer_until"),
-        "expected": flags.get("expected"),
-        "estimated_minutes": flags.get("estimate"),
-        "exclusive": flags.get("exclusive"),
-        "max_attempts": flags.get("max_attempts"),
+        **typed_fields({**flags, "notes": notes}),
         **without_unset(maps_of(flags)),
-        "repo": flags.get("repo"),
-        "budget_ceiling_usd": flags.get("budget_ceiling"),
-        "claim_mode": flags.get("claim_mode"),
         "metadata": metadata_of(flags.get("metadata")),
         "idempotency_key": flags.get("idempotency_key"),
     }
-    spec = {key: value for key, value in spec.items() if value not in (None, "", [], {})}
+    spec = filled(spec)
     if not flags.get("inherit_labels", True):
         spec["inherit_labels"] = False
     return spec

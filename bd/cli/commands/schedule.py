@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from bd.cli import lookup
-from bd.cli.spec import PRIORITY, Argument, Command, Group, Option, list_option
-from bd.cli.values import flat, text_argument
+from bd.cli.bead_options import filled, options, typed_fields
+from bd.cli.spec import Argument, Command, Group, Option
 from bd.core.errors import NotFound
 from bd.core.times import time_text
 from bd.operations.schedules import AddSchedule, RemoveSchedule
@@ -19,20 +19,24 @@ if TYPE_CHECKING:
     from bd.cli.app import App
 
 
+_KEYS = ("type", "priority", "description", "assignee", "expected", "parent", "labels", "needs")
+_HELP = {
+    "type": "task, bug, research ... (task)",
+    "priority": "0 to 4; default: 2.",
+    "assignee": "Route the beads to this agent or person.",
+    "expected": "How long one should take, such as 45m.",
+    "parent": "The bead they are part of.",
+    "labels": "Labels.",
+    "needs": "Capabilities they take.",
+}
+
 ADD = Command(
     "add",
     Argument("name"),
     Option("--cron", required=True, help='Five fields: minute hour day month weekday, such as "0 9 * * 1".'),
     Option("--tz", default="UTC", help="The time zone of the expression (UTC)."),
     Option("--title", required=True, help="The title of its beads."),
-    Option("--type", "-t", name="bead_type", help="task, bug, research ... (task)"),
-    Option("--priority", "-p", kind=PRIORITY, help="0 to 4; default: 2."),
-    Option("--description", "-d", help="The description; - reads stdin."),
-    Option("--assignee", "-a", help="Route the beads to this agent or person."),
-    Option("--expected", help="How long one should take, such as 45m."),
-    Option("--parent", help="The bead they are part of."),
-    list_option("--labels", "-l", "--label", help="Labels."),
-    list_option("--needs", help="Capabilities they take."),
+    *options(*_KEYS, helps=_HELP),
     help="""Add a schedule; its first tick is the next one.
 
     Any agent's idle poll creates what is due, and so does `bd schedule run`. Of several missed ticks only the last
@@ -47,17 +51,7 @@ ADD = Command(
 
 def add(app: App, name: str, cron: str, tz: str, title: str, **flags: Any) -> None:
     """Add a schedule; its first tick is the next one."""
-    fields = {
-        "type": flags["bead_type"],
-        "priority": flags["priority"],
-        "description": text_argument(flags["description"], None, "description"),
-        "assignee": flags["assignee"],
-        "expected": flags["expected"],
-        "parent": flags["parent"],
-        "labels": flat(flags["labels"]),
-        "needs": flat(flags["needs"]),
-    }
-    given = {key: value for key, value in fields.items() if value not in (None, "", [])}
+    given = filled(typed_fields(flags, *_KEYS))
     outcome = app.publish(AddSchedule(**app.asked(schedule={"name": name, "cron": cron, "tz": tz, "title": title, **given})))
     shown = _shown(schedules.schedule_of(name, app.snapshot()) or {}, app)
     if app.out.is_json:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from bd.cli.bead_options import filled, options, typed_fields
 from bd.cli.output import escaped
-from bd.cli.spec import PRIORITY, Argument, Command, Flag, Option, list_option
-from bd.cli.values import flat, text_argument
+from bd.cli.spec import Argument, Command, Flag
+from bd.cli.work_options import WORK_OPTIONS, maps_of, without_unset
 from bd.compat import bead_json
 from bd.operations.spawn import Spawn
 from bd.policy.ranking import Ranking
@@ -17,18 +18,21 @@ if TYPE_CHECKING:
     from bd.cli.app import App
 
 
+_KEYS = ("type", "priority", "description", "assignee", "labels", "needs", "deps", "acceptance_criteria", "expected")
+_HELP = {
+    "type": "task, bug, research ... (task)",
+    "priority": "0 to 4; default: the bead's own.",
+    "labels": "Labels.",
+    "deps": "What it waits for: ids.",
+}
+
 SPEC = Command(
     "spawn",
     Argument("bead"),
     Argument("title"),
     Flag("--wait", help="Give the bead back until the subtask is closed; it costs no attempt."),
-    Option("--type", "-t", name="bead_type", help="task, bug, research ... (task)"),
-    Option("--priority", "-p", kind=PRIORITY, help="0 to 4; default: the bead's own."),
-    Option("--description", "-d", help="The description; - reads stdin."),
-    Option("--assignee", "-a", help="Route it to this agent or person."),
-    list_option("--labels", "-l", "--label", help="Labels."),
-    list_option("--needs", help="Capabilities that it needs."),
-    list_option("--deps", help="What it waits for: ids."),
+    *options(*_KEYS, helps=_HELP),
+    *WORK_OPTIONS,
     help="""Create a subtask of a bead in progress, which continues or waits for the subtask.
 
     After --wait the command should end. When every subtask is closed, the bead is offered first to the agent that
@@ -43,14 +47,7 @@ SPEC = Command(
 
 def run(app: App, bead: str, title: str, *, wait: bool, **flags: Any) -> None:
     """Create a subtask of a bead in progress, which continues or waits for the subtask."""
-    given = {
-        "type": flags["bead_type"],
-        "priority": flags["priority"],
-        "description": text_argument(flags["description"], None, "description"),
-        "assignee": flags["assignee"],
-        **{key: flat(flags[key]) for key in ("labels", "needs", "deps")},
-    }
-    new = {"title": title, **{key: value for key, value in given.items() if value not in (None, "", [])}}
+    new = filled({"title": title, **typed_fields(flags, *_KEYS), **without_unset(maps_of(flags))})
     asked = app.asked_to_end if wait else app.asked
     outcome = app.publish(Spawn(**asked([bead], ids=[bead], new=new, wait=wait)))
     parent_id, made_id = outcome.change.touched if outcome.change else ("", "")

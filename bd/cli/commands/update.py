@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from bd.cli.commands.create import LONG_TEXTS
-from bd.cli.spec import CLAIM_MODE, INTEGER, PRIORITY, Argument, Command, Flag, Option, list_option, real_number, whole_number
+from bd.cli.bead_options import BODY_FILE, FIELDS, LONG_TEXTS, options, typed_fields
+from bd.cli.spec import Argument, Command, Flag, Option, list_option
 from bd.cli.validation import seals_of
-from bd.cli.values import flat, key_values, metadata_of, text_argument
+from bd.cli.values import flat, key_values, metadata_of
 from bd.cli.work_options import WORK_OPTIONS, maps_of
 from bd.core.errors import BadInput
 from bd.operations.beads import Update
@@ -21,28 +21,8 @@ if TYPE_CHECKING:
     from bd.operations.base import Operation
 
 
-_TEXTS = {
-    "title": "title",
-    "bead_type": "type",
-    "priority": "priority",
-    "base_priority": "base_priority",
-    "description": "description",
-    "design": "design",
-    "acceptance": "acceptance_criteria",
-    "notes": "notes",
-    "assignee": "assignee",
-    "external_ref": "external_ref",
-    "parent": "parent",
-    "deadline": "deadline",
-    "defer_until": "defer_until",
-    "expected": "expected",
-    "estimate": "estimated_minutes",
-    "exclusive": "exclusive",
-    "max_attempts": "max_attempts",
-    "budget_ceiling": "budget_ceiling_usd",
-    "claim_mode": "claim_mode",
-    "repo": "repo",
-}
+# What `set` replaces; labels, dependencies and ids change in other ways.
+_SET = tuple(key for key in FIELDS if key not in ("labels", "deps", "id"))
 
 
 SPEC = Command(
@@ -52,29 +32,16 @@ SPEC = Command(
     Option("--status", "-s", help="open, in_progress, blocked, deferred, closed, cancelled ..."),
     Option("--reason", help="Why, with a status."),
     Option("--title", help="A new title."),
-    Option("--type", "-t", name="bead_type", help="Another type."),
-    Option("--priority", "-p", kind=PRIORITY, help="0 to 4."),
-    Option("--base-priority", kind=real_number(0, 100), help="The finer scale, 0 to 100."),
-    Option("--description", "-d", "--body", help="The description; - reads stdin."),
-    Option("--body-file", help="Read the description from a file, - for stdin."),
-    Option("--design", help="The design."),
+    *options("type", "priority", "base_priority", "description", changing=True),
+    BODY_FILE,
+    *options("design"),
     *LONG_TEXTS,
-    Option("--acceptance", "--acceptance-criteria", help="The acceptance criteria."),
-    Option("--notes", help="Replace the notes."),
+    *options("acceptance_criteria", "notes", changing=True),
     Option("--append-notes", help="Add to the notes."),
-    Option("--assignee", "-a", "--assign", help='Route it to this name; "" to nobody.'),
-    Option("--external-ref", help="Such as gh-9 or a URL."),
-    Option("--parent", help='Its parent; "" for none.'),
-    Option("--due", "--deadline", name="deadline", help="A date, a time, or 2d."),
-    Option("--defer", name="defer_until", help="Hide it until then."),
-    Option("--expected", help="How long it should take."),
-    Option("--estimate", "-e", kind=INTEGER, help="Minutes."),
-    Option("--exclusive", help="A name; two beads with the same one are never in progress at once."),
-    Option("--max-attempts", kind=whole_number(1), help="The maximum number of attempts."),
+    *options("assignee", "external_ref", "parent", "deadline", "defer_until", "expected", "estimated_minutes", changing=True),
+    *options("exclusive", "max_attempts", changing=True),
     *WORK_OPTIONS,
-    list_option("--needs", help='Capabilities that it needs; "" for none.'),
-    Option("--budget-ceiling", kind=real_number(0), metavar="USD", help="The maximum cost of it and everything below it."),
-    Option("--claim-mode", kind=CLAIM_MODE, help="advisory: several agents may work on it at once."),
+    *options("repo", "needs", "budget_ceiling_usd", "claim_mode", changing=True),
     list_option("--add-label", name="add_labels", help="Add labels."),
     list_option("--remove-label", name="remove_labels", help="Remove labels."),
     list_option("--set-labels", help="Replace all labels."),
@@ -121,17 +88,13 @@ def run(app: App, beads: tuple[str, ...], claim: bool, **flags: Any) -> None:
 
 def changes_of(app: App, **flags: Any) -> dict[str, Any]:
     """Return the operation's arguments for the flags; empty if there are none."""
-    given = "-" if flags.get("stdin") else flags.get("description")
-    flags["description"] = text_argument(given, flags.get("body_file"), "description")
-    flags["design"] = text_argument(flags.get("design"), flags.get("design_file"), "design")
     changes: dict[str, Any] = {}
-    fields: dict[str, Any] = {_TEXTS[flag]: flags[flag] for flag in _TEXTS if flags.get(flag) is not None}
-    if fields.get("title") == "":
+    title = flags.get("title")
+    fields = {**({"title": title} if title is not None else {}), **typed_fields(flags, *_SET)}
+    if title == "":
         raise BadInput("the title can't be empty")
     if flags.get("set_labels"):
         fields["labels"] = sorted(flat(flags["set_labels"]))
-    if flags.get("needs"):
-        fields["needs"] = flat(flags["needs"])
     if fields:
         changes["set"] = fields
     maps = maps_of(flags)
