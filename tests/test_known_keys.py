@@ -48,13 +48,19 @@ AGENT, TRIGGER, BEAD = ".beads/agents/coder.yaml", ".beads/triggers/red.yaml", "
         (CONFIG_PATH, {"friction": {"rat": 0.5}}, "friction.rat", "friction.rate"),
         (CONFIG_PATH, {"schedules": [{"name": "n", "crn": "* * * * *"}]}, "schedules.0.crn", "schedules.0.cron"),
         (CONFIG_PATH, {"defaults.expected.task": "5m"}, "defaults.expected.task", "defaults.expected.task"),
+        (CONFIG_PATH, {"defaults": {"expected": {"rsearch": "5m"}}}, "defaults.expected.rsearch", "defaults.expected.research"),
+        (CONFIG_PATH, {"types": ["survey"], "expected": {"servey": "5m"}}, "expected.servey", "expected.survey"),
+        (CONFIG_PATH, {"max_cost_usd": {"reveiw": 1}}, "max_cost_usd.reveiw", "max_cost_usd.review"),
+        (CONFIG_PATH, {"retry": {"types": {"deply": {}}}}, "retry.types.deply", "retry.types.deploy"),
         (TRIGGER, {"plann": []}, "plann", "plan"),
         (TRIGGER, {"plan": [{"titel": "x"}]}, "plan.0.titel", "plan.0.title"),
+        (TRIGGER, {"plan": [{"title": "x", "spec": {"promt": "y"}}]}, "plan.0.spec.promt", "plan.0.spec.prompt"),
         (BEAD, {"lables": ["a"]}, "lables", "labels"),
         (BEAD, {"depends-on": ["a"]}, "depends-on", "depends_on"),
         (BEAD, {"retry": {"max_dely": "1m"}}, "retry.max_dely", "retry.max_delay"),
         (BEAD, {"spec": {"promt": "x"}}, "spec.promt", "spec.prompt"),
         (BEAD, {"output": {"validaton": "x"}}, "output.validaton", "output.validation"),
+        (BEAD, {"links": [{"typ": "related", "id": "a"}]}, "links.0.typ", "links.0.type"),
         (BEAD, {"team_score": 1}, "team_score", None),
     ],
 )
@@ -69,6 +75,8 @@ def test_what_is_known_is_not_reported() -> None:
     assert unknown_keys(BEAD, dict.fromkeys([*BEAD_FIELDS, *GO_KEYS, *GO_COLUMNS])) == []
     assert unknown_keys(CONFIG_PATH, {**dict.fromkeys([*CONFIG_FIELDS, *KEYS]), "issue-prefix": "x", "sync-branch": "y"}) == []
     assert unknown_keys("BOARD.md", {"anything": 1}) == []
+    assert unknown_keys(BEAD, {"links": [{"type": "related", "id": "a", "hub": "x", "thread_id": 3}, "none"]}) == []
+    assert unknown_keys(CONFIG_PATH, {"expected": {"molecule": "5m", "cod": "1h"}, "types": "cod, molecule"}) == []
 
 
 @pytest.mark.parametrize(

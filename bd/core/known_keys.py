@@ -25,6 +25,7 @@ from bd.core.schema import (
     SPEC_KEYS,
     TRIGGER_FIELDS,
     TRIGGERS_DIR,
+    TYPES,
 )
 from bd.core.settings import KEYS
 
@@ -45,6 +46,9 @@ _AGENT_WORDS = {
 # Other systems describe an agent below this key (compat/agent_files.py).
 _REGISTRATION = "agent"
 _BY_TYPE = {"expected": (), "max_cost_usd": ()}
+# Types with a default of their own that no list of types has.
+_MORE_TYPES = ("publish",)
+_LINK = (*INNER_FIELDS["links"], "hub")
 _STEALING = ("on_poll", "idle", "pending", "per_agent", "per_cycle", "base", "cross_base")
 _FRICTION = ("window", "rate", "least", "role")
 _OVERLOAD = ("failures", "attempts")
@@ -114,9 +118,22 @@ def _of_bead(fields: Mapping[str, Any]) -> Iterator[tuple[str, str | None]]:
     if not fields.keys() <= BEAD_FIELDS.keys():
         own = {key: value for key, value in fields.items() if key not in GO_KEYS and key not in GO_COLUMNS}
         yield from _in(own, BEAD_FIELDS, likeness=SURE)
+    yield from _of_maps(fields)
+
+
+def _of_maps(fields: Mapping[str, Any], inside: str = "") -> Iterator[tuple[str, str | None]]:
+    """The unknown keys in a bead's maps."""
     for key, known in (("retry", RETRY_KEYS), ("spec", SPEC_KEYS), ("output", OUTPUT_KEYS)):
         if key in fields:
-            yield from _in(fields[key], known, f"{key}.", SURE)
+            yield from _in(fields[key], known, f"{inside}{key}.", SURE)
+    links = fields.get("links")
+    for number, link in enumerate(links if isinstance(links, list) else ()):
+        yield from _near(link, _LINK, f"{inside}links.{number}.")
+
+
+def _near(given: Any, known: Iterable[str], inside: str) -> Iterator[tuple[str, str | None]]:
+    """The unknown keys that resemble a known one, of a mapping that may have keys of others."""
+    return ((key, near) for key, near in _in(given, known, inside, SURE) if near)
 
 
 def _of_agent(fields: Mapping[str, Any]) -> Iterator[tuple[str, str | None]]:
@@ -130,6 +147,20 @@ def _of_trigger(fields: Mapping[str, Any]) -> Iterator[tuple[str, str | None]]:
     yield from _in(fields, TRIGGER_FIELDS)
     for number, entry in enumerate(fields.get("plan") or []):
         yield from _in(entry, (*BEAD_FIELDS, *_PLAN_KEYS), f"plan.{number}.")
+        if isinstance(entry, dict):
+            yield from _of_maps(entry, f"plan.{number}.")
+
+
+def _of_defaults(given: Mapping[str, Any], inside: str, types: Iterable[str]) -> Iterator[tuple[str, str | None]]:
+    """What is set by type, at the top of the configuration or in its `defaults`. Any type may be there, but none that is misspelt."""
+    for key in _BY_TYPE:
+        yield from _near(given.get(key), types, f"{inside}{key}.")
+    retry = given.get("retry")
+    yield from _in(retry, (*RETRY_KEYS, "types"), f"{inside}retry.")
+    rules = retry.get("types") if isinstance(retry, dict) else None
+    yield from _near(rules, types, f"{inside}retry.types.")
+    for name, rule in rules.items() if isinstance(rules, dict) else ():
+        yield from _in(rule, _TYPES_OF_RETRY, f"{inside}retry.types.{name}.")
 
 
 def _of_config(fields: Mapping[str, Any]) -> Iterator[tuple[str, str | None]]:
@@ -139,14 +170,12 @@ def _of_config(fields: Mapping[str, Any]) -> Iterator[tuple[str, str | None]]:
             yield key, key if dot and first in CONFIG_FIELDS else near
     defaults = fields.get("defaults")
     yield from _in(defaults, (*KEYS, *_BY_TYPE, "retry"), "defaults.")
-    for inside, given in (
-        ("", fields.get("retry")),
-        ("defaults.", defaults.get("retry") if isinstance(defaults, dict) else None),
-    ):
-        yield from _in(given, (*RETRY_KEYS, "types"), f"{inside}retry.")
-        types = given.get("types") if isinstance(given, dict) else None
-        for name, rules in types.items() if isinstance(types, dict) else ():
-            yield from _in(rules, _TYPES_OF_RETRY, f"{inside}retry.types.{name}.")
+    added = fields.get("types")
+    own = added if isinstance(added, list) else str(added or "").split(",")
+    types = (*TYPES, *_MORE_TYPES, *(str(one).strip() for one in own))
+    for inside, given in (("", fields), ("defaults.", defaults)):
+        if isinstance(given, dict):
+            yield from _of_defaults(given, inside, types)
     yield from _in(fields.get("stealing"), _STEALING, "stealing.")
     yield from _in(fields.get("friction"), _FRICTION, "friction.")
     yield from _in(fields.get("overload"), _OVERLOAD, "overload.")
