@@ -135,6 +135,25 @@ _FRICTION = friction.Rules()
 _OVERLOAD = overload.Rules()
 _TYPES = (*TYPES, "publish")
 _OF_DEFAULTS = ("expected", "max_cost_usd", "retry")
+# What stands in the hub's configuration, or in an agent's file, and is set by a command of its own.
+_ELSEWHERE = {
+    "schedules": "`bd schedule add` and `bd schedule remove` change schedules",
+    "paused": "`bd pause` and `bd resume`",
+    "format": "`bd upgrade` raises the format",
+    "min_version": "`bd upgrade` raises min_version",
+    "spent_keys": "bd keeps the idempotency keys of deleted beads; they can't be set",
+    "pool": "the `pool` map of an agent's file, .beads/agents/NAME.yaml",
+    "interval": "`bd agent add NAME --interval 30m`",
+    "max_concurrent": "`bd agent add NAME --max 2`",
+    "role": "`bd agent add NAME --role coding`",
+    "capabilities": "`bd agent add NAME --capability git`",
+    "models_available": "`bd agent add NAME --model NAME`",
+    "budget_usd": "`bd agent add NAME --budget 5`",
+    "cool_down": "`bd agent add NAME --cool-down 5m`",
+    "skills": "`bd agent add NAME --skills fix --label ui --type bug`",
+}
+# So many names are listed in a hint.
+_FEW = 8
 _MAX_ATTEMPTS = ("max_attempts", (_count, "", "maximum number of attempts on a bead of this type"))
 
 SETTINGS = (
@@ -214,6 +233,8 @@ def _hint(path: tuple[str, ...], types: tuple[str, ...]) -> str:
     """Return a hint: the path with each unknown word replaced by the one it resembles, else the possible words."""
     patterns = [one.path for one in SETTINGS] + [(name,) for name in (*KEYS, *PLACE_KEYS)]
     patterns += [("defaults", name) for name in KEYS if name not in PROCESS_KEYS]
+    if path[0] in _ELSEWHERE:
+        return _ELSEWHERE[path[0]]
     if path[0] in _OF_DEFAULTS:
         return _hint(("defaults", *path), types)
     found: list[str] = []
@@ -222,7 +243,7 @@ def _hint(path: tuple[str, ...], types: tuple[str, ...]) -> str:
         names = tuple(dict.fromkeys(name for level in levels for name in (types if level == TYPE else (level,)) if name != NAME))
         meant = word if word in names or NAME in levels else nearest(word, names)
         if meant is None:
-            return _choice(found, names)
+            return _ELSEWHERE[elsewhere] if (elsewhere := nearest(path[0], _ELSEWHERE)) and not found else _choice(found, names)
         found.append(meant)
     if any(len(one) == len(found) and _all_fit(found, one, types) for one in patterns):
         return f"did you mean {'.'.join(found)}?"
@@ -233,6 +254,8 @@ def _hint(path: tuple[str, ...], types: tuple[str, ...]) -> str:
 def _choice(above: list[str], names: tuple[str, ...]) -> str:
     if not names:
         return f"nothing is below {'.'.join(above)}; `bd config list` shows every setting"
+    if len(names) > _FEW:
+        return f"`bd config list` shows every setting{' below ' + '.'.join(above) if above else ''}"
     return f"one of {', '.join('.'.join((*above, name)) for name in names)}"
 
 

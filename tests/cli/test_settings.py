@@ -161,6 +161,9 @@ def test_a_setting_below_defaults_is_checked_as_the_setting_itself(board: Clone)
     assert "matter of each machine" in board.here("config", "set", "defaults.agent", "coder", code=2).err
     assert "set for the whole hub" in board.here("config", "set", "defaults.require_signed", "yes", "--clone", code=2).err
     assert "can't be an id prefix" in board.here("config", "set", "defaults.prefix", "a/b", code=2).err
+    for key in ("max_attempts", "stall_factor"):
+        for above in ("", "defaults."):
+            assert "must be more than 0" in board.here("config", "set", f"{above}{key}", "0", code=2).err
     assert tip(board.path) == before
 
 

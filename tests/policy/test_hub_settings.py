@@ -9,8 +9,8 @@ import pytest
 from bd.core import known_keys
 from bd.core.errors import BadInput
 from bd.core.known_keys import unknown_keys
-from bd.core.schema import CONFIG_PATH, RETRY_KEYS
-from bd.core.settings import KEYS, may_set, merge
+from bd.core.schema import AGENT_FIELDS, CONFIG_FIELDS, CONFIG_PATH, RETRY_KEYS
+from bd.core.settings import KEYS, PLACE_KEYS, may_set, merge
 from bd.policy.friction import rules_of as friction_rules
 from bd.policy.hub_settings import NAME, SETTINGS, TYPE, find_setting, in_the_way, is_set, leaves, setting_of, with_value
 from bd.policy.retry import rule_of
@@ -113,7 +113,11 @@ def test_what_is_set_holds() -> None:
         ("friction.wndow", "did you mean friction.window?"),
         ("stealing", "stealing.pending"),
         ("defaults.expected", "one of defaults.expected.TYPE"),
-        ("xyzzy", "one of defaults"),
+        ("xyzzy", "`bd config list` shows every setting"),
+        ("defaults.xyzzy", "shows every setting below defaults"),
+        ("paused", "`bd pause`"),
+        ("min_version", "`bd upgrade`"),
+        ("max_concurent", "--max"),
         ("validators.a.b", "nothing is below"),
         ("validators.", "nothing is below"),
     ],
@@ -122,6 +126,16 @@ def test_what_is_no_setting_is_refused_with_the_nearest(key: str, hint: str) -> 
     with pytest.raises(BadInput) as caught:
         setting_of(key)
     assert hint in (caught.value.hint or "")
+
+
+@pytest.mark.parametrize("key", [*CONFIG_FIELDS, *AGENT_FIELDS])
+def test_every_key_of_the_files_is_a_setting_or_has_a_way_to_set_it(key: str) -> None:
+    is_setting = key in (*KEYS, *PLACE_KEYS) or any(one.path[0] == key for one in SETTINGS)
+    if is_setting or key in ("name", "version", "budget", "fallback"):  # of an agent alone
+        return
+    with pytest.raises(BadInput) as caught:
+        setting_of(key)
+    assert "bd config list" not in (caught.value.hint or "")
 
 
 @pytest.mark.parametrize(

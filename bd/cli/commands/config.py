@@ -60,6 +60,8 @@ def _checked(name: str, value: str) -> str:
         return check_agent(value)
     elif value and name == "domain" and not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9.-]*", value):
         raise BadInput(f"{value!r} can't be a domain", hint="letters, digits, dots and -, such as b4mad")
+    elif value and name in ("max_attempts", "stall_factor") and not KEYS[name].read(value) > 0:
+        raise BadInput(f"must be more than 0, not {value!r}")
     elif name == "url_allow":
         allow_list(KEYS[name].read(value))
     return value
