@@ -63,6 +63,7 @@ CODES: dict[str, tuple[int, bool, str]] = {
     "older_agents": (5, False, "live agents run an older bd and could write nothing afterwards; `agents` names their versions"),
     "holds_beads": (5, False, "the agent holds beads; `beads` names them, `--release` gives them back"),
     "not_allowed": (5, False, "the hub does not trust the author's key: never allowed, or revoked"),
+    "key_reused": (5, False, "an idempotency key was used before, for another request"),
     "id_taken": (5, False, "a bead with the id, or an agent with the name, that was asked for exists"),
     "server_refused": (
         5,
@@ -297,6 +298,15 @@ class AgentOffline(Refused):
 
 class HoldsBeads(Refused):
     code = "holds_beads"
+
+
+class KeyReused(Refused):
+    code = "key_reused"
+
+    def __init__(self) -> None:
+        super().__init__(
+            "this idempotency key was used for another request in the last 24 hours", hint="send a new key with a new request"
+        )
 
 
 class NotAllowed(Refused):

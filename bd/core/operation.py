@@ -20,6 +20,18 @@ class UnknownOperation(ValueError):
     """A form that only a newer bd can read: of an unknown verb or version, or with an unknown argument."""
 
 
+class Once(NamedTuple):
+    """An idempotency key: the request has at most one effect, whoever carries it out, and however often it is sent.
+
+    `key` is a digest of the caller and its key, `body` one of all that it asks for. `since` is a commit in whose history the key
+    was looked up and not found; later commits are searched when the operation is decided.
+    """
+
+    key: str
+    body: str
+    since: str = ""
+
+
 class DecisionContext(NamedTuple):
     """The inputs of a decision besides the snapshot.
 
@@ -55,6 +67,10 @@ if TYPE_CHECKING:
         @property
         def at(self) -> str:
             """The time when it was made."""
+
+        @property
+        def once(self) -> Once | None:
+            """The idempotency key of the request that it carries out; None for most."""
 
         # --- how it is carried out ---
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from bd.core import ids, versions
 from bd.core.errors import BdError, NoSuchBead
 from bd.core.model import Change
-from bd.core.operation import UnknownOperation
+from bd.core.operation import Once, UnknownOperation
 from bd.core.times import instant_of, time_text
 from bd.policy import claims, lifecycle
 
@@ -34,8 +34,9 @@ class Operation:
     """One intended change, made once and decided as often as needed. Frozen: methods that change it return a new one.
 
     `uid` is its permanent identity; `at` is when it was made (it keeps that time when it is replayed hours later); `by` is its
-    author; `tokens` are the claim tokens that the author holds, by bead. `args` has everything else, as JSON: the operation's own
-    copy, which nobody changes. `runtime` mints ids that are not given, and is not kept.
+    author; `tokens` are the claim tokens that the author holds, by bead. `once` is the idempotency key of a request. `args` has
+    everything else, as JSON: the operation's own copy, which nobody changes. `runtime` mints ids that are not given, and is not
+    kept.
     """
 
     verb: ClassVar[str] = ""
@@ -46,6 +47,7 @@ class Operation:
     at: str
     uid: str
     tokens: Mapping[str, str]
+    once: Once | None
     args: Mapping[str, Any]
 
     def __init__(
@@ -56,6 +58,7 @@ class Operation:
         uid: str | None = None,
         tokens: Mapping[str, str] | None = None,
         runtime: Runtime | None = None,
+        once: Once | None = None,
         **args: Any,
     ) -> None:
         unknown = args.keys() - self.takes - _PINNED
@@ -63,7 +66,7 @@ class Operation:
             raise UnknownOperation(f"the verb {self.verb!r} has no argument {min(unknown)!r}")
         uid, args = uid or minting(runtime).new_id(), _copy(args)
         self.prepare(args, runtime)
-        self.__dict__.update(by=by, at=at, uid=uid, tokens=dict(tokens or {}), args=args)
+        self.__dict__.update(by=by, at=at, uid=uid, tokens=dict(tokens or {}), once=once, args=args)
 
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(f"{type(self).__name__} is frozen: {name} stays as it is")
@@ -88,8 +91,11 @@ class Operation:
 
     @property
     def needs_remote(self) -> bool:
-        """True if a result without the remote would be meaningless, as for a claim."""
-        return False
+        """True if a result without the remote would be meaningless, as for a claim.
+
+        So is that of a request with a key: a write that is kept in this clone can't be known elsewhere as carried out.
+        """
+        return self.once is not None
 
     @property
     def needs_heartbeats(self) -> bool:
@@ -139,7 +145,8 @@ class Operation:
 
     def form(self) -> dict[str, Any]:
         """Return its JSON form as it was made, for another process to carry it out. Unlike `pinned`, nothing is decided yet."""
-        return {**self._head(), "args": self.args, "tokens": self.tokens}
+        once = {"once": self.once._asdict()} if self.once else {}
+        return {**self._head(), "args": self.args, "tokens": self.tokens, **once}
 
     def _head(self) -> dict[str, Any]:
         return {"verb": self.verb, "v": versions.operation(self.verb), "uid": self.uid, "by": self.by, "at": self.at}
@@ -150,6 +157,8 @@ class Operation:
         The form has the uid of every bead that it names: by then, another bead may have the id.
         """
         form = self.exact_form(change, before)
+        if self.once:
+            form = {**form, "once": {"key": self.once.key, "body": self.once.body}}
         if form.get("by_difference"):
             return form
         uids = {}
@@ -205,11 +214,14 @@ class Operation:
 
     def _with(self, args: Mapping[str, Any]) -> Self:
         """Return the operation with the same uid and other arguments."""
-        return type(self)(by=self.by, at=self.at, uid=self.uid, tokens=self.tokens, **args)
+        return self._made_again(args, self.tokens)
+
+    def _made_again(self, args: Mapping[str, Any], tokens: Mapping[str, str]) -> Self:
+        return type(self)(by=self.by, at=self.at, uid=self.uid, tokens=tokens, once=self.once, **args)
 
     def holding(self, tokens: Mapping[str, str]) -> Self:
         """Return the same operation with these tokens, each in place of an older one for its bead."""
-        return type(self)(by=self.by, at=self.at, uid=self.uid, tokens={**self.tokens, **tokens}, **self.args)
+        return self._made_again(self.args, {**self.tokens, **tokens})
 
     # --- for subclasses ---
 

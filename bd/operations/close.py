@@ -52,7 +52,7 @@ class Close(Operation):
 
     @property
     def needs_remote(self) -> bool:
-        return bool(self.args.get("next"))
+        return super().needs_remote or bool(self.args.get("next"))
 
     @property
     def is_portable(self) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from bd.core import versions
-from bd.core.operation import UnknownOperation
+from bd.core.operation import Once, UnknownOperation
 from bd.operations import (  # noqa: F401  each module registers its verbs
     agents,
     archive,
@@ -61,4 +61,7 @@ def from_json(form: Mapping[str, Any], runtime: Runtime) -> Operation:
         raise UnknownOperation(f"the verb {verb!r} is unknown")
     if not versions.is_known(version, versions.operation(verb)):
         raise UnknownOperation(f"version {version} of the verb {verb!r} is unknown")
-    return kind(by=form["by"], at=form["at"], uid=form["uid"], tokens=form.get("tokens"), runtime=runtime, **form["args"])
+    once = Once(**form["once"]) if form.get("once") else None
+    return kind(
+        by=form["by"], at=form["at"], uid=form["uid"], tokens=form.get("tokens"), runtime=runtime, once=once, **form["args"]
+    )

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from bd.store.clone import Clone
 from bd.store.contract import REWRITTEN, Draft, Entry, SideRef
+from bd.store.group_commit.idempotency import KeyIndex
 from bd.store.hub_location import Place, locate
 from bd.store.local.tokens import Tokens, session
 from bd.store.offline_queue import QueuedWrite
@@ -24,6 +25,7 @@ __all__ = [
     "Draft",
     "Entry",
     "KeptCommit",
+    "KeyIndex",
     "Outcome",
     "Place",
     "QueuedWrite",

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from bd.core.model import Change
 
 _FORM_LIMIT = 30_000
+# The trailer of an idempotency key: its digest, and that of the request's body.
+KEY = "Bd-Key"
 _KINDS: dict[str, Any] = {"verb": str, "uid": str, "by": str, "at": str, "args": dict, "tokens": (dict, type(None))}
 LATEST_S = 253_402_300_799  # the last second of the year 9999
 # Arguments that show that a write overrode somebody, and why: they stay in a shortened form.
@@ -37,6 +39,7 @@ def compose(
 
     `prefix` and `trailers` are those that the hub's settings add.
     """
+    once, form = form.get("once"), {key: value for key, value in form.items() if key != "once"}
     text = json.dumps(form, separators=(",", ":"))
     if len(text) > _FORM_LIMIT:
         text = json.dumps(_shortened(form), separators=(",", ":"))
@@ -45,7 +48,9 @@ def compose(
     told.append(f"Bd-Agent: {str(form['by']).split(':', 1)[-1]}")
     tokens = [token for token, _ in change.tokens] or list(dict.fromkeys((form.get("tokens") or {}).values()))
     told += [f"Bd-Token: {token}" for token in tokens]
-    told += [f"Bd-Uid: {form['uid']}", f"Bd-Tries: {tries}", *trailers]
+    told += [f"Bd-Uid: {form['uid']}", f"Bd-Tries: {tries}"]
+    told += [f"{KEY}: {once['key']} {once['body']}"] if once else []
+    told += trailers
     lines = [original.rstrip() if original else _one_line(f"{prefix}{change.subject}"), "", *map(_one_line, told)]
     return "\n".join(lines) + "\n" + more
 

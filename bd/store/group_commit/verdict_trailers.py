@@ -42,8 +42,16 @@ def since(repo: Repository, bases: Iterable[str], tip: str) -> dict[str, Verdict
         return {}
     found: dict[str, Verdict] = {}
     for commit, text in repo.messages(tip, known):  # commits that all bases had are known; those that only some had count
-        for uid, answer in _told(text):
+        for uid, answer in answers_in(text).items():
             found.setdefault(uid, Verdict(commit, answer))
+    return found
+
+
+def answers_in(text: str) -> dict[str, Mapping[str, Any]]:
+    """Return the answers by uid in a commit's message; a verdict counts before what the other trailers tell."""
+    found: dict[str, Mapping[str, Any]] = {}
+    for uid, answer in _told(text):
+        found.setdefault(uid, answer)
     return found
 
 

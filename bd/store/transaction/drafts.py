@@ -26,6 +26,7 @@ from bd.core.settings import hub_setting
 from bd.store.archive import volumes
 from bd.store.contract import Draft
 from bd.store.git import commit_message
+from bd.store.group_commit import answer, idempotency
 from bd.store.hub_files import Row, is_wanted, misnamed, parse_file
 from bd.store.object_names import name_of
 from bd.store.yaml import editor
@@ -90,6 +91,9 @@ class Chain:
         operation is older than its commit, whose committer's date is not before that of its parent.
         """
         before = self.snapshot
+        done = self._carried_out(operation)
+        if done is not None:
+            return done
         change = operation.decide(before, context or self._context)
         if change.is_empty:
             return change
@@ -99,7 +103,7 @@ class Chain:
         except BaseException:
             self._texts, self._rows = kept
             raise
-        more = told(change) if told else ""
+        more = told(change) if told else idempotency.trailer(operation.uid, change) if operation.once else ""
         settings = (context or self._context).settings
         trailers = [*settings.commit_trailers, *([f"Signed-off-by: {author}"] if settings.sign_off else ())]
         text = commit_message.compose(
@@ -121,6 +125,18 @@ class Chain:
         self._sum = _joined(self._sum, change)
         self.snapshot = Overlay(self.base, self._sum)
         return change
+
+    def _carried_out(self, operation: Operation) -> Change | None:
+        """Return what a request with an idempotency key did earlier, on the base or in this chain; None if it is new."""
+        once = operation.once
+        if once is None:
+            return None
+        for step in self.steps:
+            if step.operation.once and step.operation.once.key == once.key:
+                done = idempotency.CarriedOut(step.operation.once.body, step.operation.uid, "", answer.of_change(step.change))
+                return done.result(once, self.snapshot)
+        known = idempotency.between(self._repo, once.since, self.base.commit)
+        return known[once.key].result(once, self.snapshot) if once.key in known else None
 
     def _end_s(self) -> int:
         """Return the committer's time of the chain's last commit."""
