@@ -33,7 +33,7 @@ IMPORTERS: dict[str, tuple[str, ...]] = {
     "rich": ("cli/columns.py", "cli/output.py", "demo/view.py"),
     "sqlite3": ("store/cache/database.py",),
     "starlette": ("web/",),
-    "uvicorn": ("web/server.py",),
+    "uvicorn": ("web/server.py", "web/connections.py"),
     "watchfiles": ("worker/wakeup.py",),
 }
 HEAVY = ("git", "ruamel", "filelock", "ulid", "rich")

@@ -504,12 +504,8 @@ class App:
 
     def _json_written(self, outcome: Outcome, beads: list[Bead], failures: list[Any], *, as_object: bool) -> None:
         ranking = Ranking(self.hub.snapshot(outcome.commit), self.now)
-        shown = [{**bead_json.issue(bead, ranking), "published": outcome.published} for bead in beads]
-        for token, bead_id in outcome.change.tokens if outcome.change else ():
-            for one in shown:  # of an advisory bead's claims, show the caller's, in the place where any other bead has it
-                own = [claim for claim in one.get("claims", []) if one["id"] == bead_id and claim.get("token") == token]
-                one.update({"claim": own[0]} if own else {})
+        shown = bead_json.written(beads, outcome.change, ranking, published=outcome.published)
         if as_object and len(shown) == 1 and not failures:
             self.out.object(shown[0])
-            return
-        self.out.json([*shown, *({k: v for k, v in failure.items() if k != "exit_code"} for failure in failures)])
+        else:
+            self.out.json(shown)

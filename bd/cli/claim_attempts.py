@@ -31,15 +31,11 @@ def claim_best(app: App, asked: dict[str, Any]) -> Outcome:
     try:
         return app.publish(Claim(**asked))
     except NothingReady as nothing:
-        may_help = nothing.data.get("reason") in (None, "busy", "pool_full")
-        if not may_help or not app.settings().recover or app.flags.fetch is False:
+        if app.flags.fetch is False:
             raise
-        from bd.worker.stall_recovery import is_due, recover  # noqa: PLC0415  only who found nothing
+        from bd.worker.stall_recovery import freed_for  # noqa: PLC0415  only who found nothing
 
-        if not is_due(app.hub, app.snapshot()):
-            raise
-        outcome = recover(app.hub, asked["by"])
-        freed = outcome.change.touched if outcome and outcome.change else ()
+        freed = freed_for(app.hub, nothing, asked["by"])
         if not freed:
             raise
         app.out.note(f"freed {', '.join(freed)}, which had stalled")

@@ -155,15 +155,15 @@ COMMANDS: dict[str, Row] = {
         line="Create beads on a schedule, and for events.",
     ),
     "trigger": Row("trigger", "people", "Create beads when something happens.", beside="schedule"),
-    "assign": Row("assign", "people", "Route a bead to an agent or a person."),
+    "assign": Row(
+        "assign",
+        "people",
+        "Route a bead to an agent or a person.",
+        line="Route a bead to somebody; draw attention to beads.",
+    ),
     "defer": Row("defer", "people", "Hide a bead until a time.", line="Hide a bead until a time, and bring it back."),
     "undefer": Row("defer", "people", "Bring a deferred bead back.", "undefer", beside="defer"),
-    "heat": Row(
-        "heat",
-        "people",
-        "Draw attention to beads: among equals, hotter ones come first.",
-        line="Draw attention to beads; hotter ones come first.",
-    ),
+    "heat": Row("heat", "people", "Draw attention to beads: among equals, hotter ones come first.", beside="assign"),
     "reopen": Row("reopen", "people", "Reopen beads.", line="Reopen beads, cancel them, remove them."),
     "cancel": Row("cancel", "people", "Cancel beads.", beside="reopen"),
     "delete": Row("delete", "people", "Remove beads for good.", beside="reopen"),
@@ -237,7 +237,13 @@ COMMANDS: dict[str, Row] = {
         line="Prove that rules were kept; watch; pin commands.",
     ),
     "log": Row("log", "overseers", "Show what happened in the fleet, a line for each transition.", beside="audit"),
-    "serve": Row("serve", "overseers", "Show the hub as live web pages.", beside="audit"),
+    "serve": Row(
+        "serve",
+        "overseers",
+        "Show the hub as live web pages, and answer agents without git.",
+        line="Serve live pages and an API; whom they let in.",
+    ),
+    "token": Row("token", "overseers", "Make, list and revoke the tokens that a server accepts.", beside="serve"),
     "trust": Row("trust", "overseers", "Show the commands a hub asks to run, and pin them.", beside="audit"),
     # set-up
     "init": Row(

@@ -19,11 +19,11 @@ from bd.policy.ranking import Ranking, is_critical
 from bd.policy.readiness import Readiness, status_now
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
     from datetime import datetime
     from typing import Any
 
-    from bd.core.model import Bead, Snapshot
+    from bd.core.model import Bead, Change, Snapshot
     from bd.core.queries import Derive, Lineup
 
 _AS_THEY_ARE = frozenset(
@@ -48,6 +48,20 @@ def issue(bead: Bead, ranking: Ranking) -> dict[str, Any]:
     `ranking` belongs to the snapshot and the time of the output; use the same one for all beads shown together.
     """
     return {**_lasting(bead), **_passing(bead, ranking)}
+
+
+def written(beads: Iterable[Bead], change: Change | None, ranking: Ranking, *, published: bool) -> list[dict[str, Any]]:
+    """Return the Issues that a write touched, each with `published`, and the failures of others.
+
+    Of an advisory bead's claims, `claim` is the one that the write made, where any other bead has its only one.
+    """
+    shown = [{**issue(bead, ranking), "published": published} for bead in beads]
+    for token, bead_id in change.tokens if change else ():
+        for one in shown:
+            own = [claim for claim in one.get("claims", []) if one["id"] == bead_id and claim.get("token") == token]
+            one.update({"claim": own[0]} if own else {})
+    failures = change.failures if change else ()
+    return [*shown, *({key: value for key, value in failure.items() if key != "exit_code"} for failure in failures)]
 
 
 def _lasting(bead: Bead) -> dict[str, Any]:

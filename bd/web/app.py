@@ -28,6 +28,7 @@ from bd.web import (
     webhooks,
     writes,
 )
+from bd.web.api import routes as api_routes
 from bd.web.routes import Ask
 
 if TYPE_CHECKING:
@@ -39,7 +40,19 @@ if TYPE_CHECKING:
     from bd.web.routes import Route
     from bd.web.site import Site
 
-MODULES = (board_page, bead_lists, agents_page, flow_page, writes, sign_in, event_stream, health, webhooks, long_polls)
+MODULES = (
+    board_page,
+    bead_lists,
+    agents_page,
+    flow_page,
+    writes,
+    sign_in,
+    event_stream,
+    health,
+    webhooks,
+    long_polls,
+    api_routes,
+)
 
 
 def routes() -> list[Route]:

@@ -1,52 +1,94 @@
-"""Authentication: people with a token, sent in a header or as a session cookie derived from it. Pure functions.
+"""Authentication: accounts with a token, sent in a header or, by people, as a session cookie derived from it. Pure functions.
 
-A token file has one line per person: a name, a space, the token. Lines that begin with `#` are comments. The name becomes the
-author of that person's changes.
+A token file has one line per account: its name, a space, the token. Lines that begin with `#` are comments. An account is a
+person, an agent (`agent:NAME`) or one claim (`claim:BEAD:FENCING-TOKEN`). Instead of a token there may be its digest,
+`sha256:HEX`: `bd token create` writes no other lines.
 """
 
 from __future__ import annotations
 
 import hmac
+import re
 import secrets
+from hashlib import sha256
 from typing import TYPE_CHECKING, NamedTuple
 
 from bd.core.errors import BadInput
+from bd.core.ids import check_agent
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
 # Long enough that a token cannot be guessed.
 SHORTEST = 16
+PERSON, AGENT, CLAIM = "person", "agent", "claim"
 _PURPOSE = b"bd serve: a session of this token"
+_DIGEST = "sha256:"
+_CLAIM = re.compile(r"(?P<bead>\S+):(?P<token>[0-9A-Za-z]+)")
 
 
-class Person(NamedTuple):
-    """A person with a token; `name` is the author of their changes."""
+class Account(NamedTuple):
+    """Whoever has a token. `token` is as in the file: the token itself, or its digest.
+
+    `name` is a person's name, which becomes the author of their changes, or the agent's; for a claim it is the bead, and `claim`
+    the fencing token. An account of a claim is as good as the claim: it ends with it.
+    """
 
     name: str
     token: str
+    kind: str = PERSON
+    claim: str = ""
 
     @property
     def session(self) -> str:
         """The value of the session cookie: derived from the token by HMAC, so the token cannot be recovered from it."""
         return hmac.new(self.token.encode(), _PURPOSE + self.name.encode(), "sha256").hexdigest()
 
+    @property
+    def digest(self) -> str:
+        """The digest of the token, `sha256:HEX`; its beginning names the account in `bd token list`."""
+        return self.token if self.token.startswith(_DIGEST) else digest_of(self.token)
 
-def read(text: str, where: str) -> tuple[Person, ...]:
-    """Return the people in a token file. Raises BadInput with the number of a wrong line, but never with its content."""
-    found: list[Person] = []
+    @property
+    def id(self) -> str:
+        return self.digest.removeprefix(_DIGEST)[:8]
+
+    @property
+    def label(self) -> str:
+        """The account as it stands in a token file."""
+        if self.kind == CLAIM:
+            return f"{CLAIM}:{self.name}:{self.claim}"
+        return self.name if self.kind == PERSON else f"{self.kind}:{self.name}"
+
+
+def read(text: str, where: str) -> tuple[Account, ...]:
+    """Return the accounts in a token file. Raises BadInput with the number of a wrong line, but never with its content."""
+    found: list[Account] = []
     for number, line in enumerate(text.splitlines(), 1):
         if not line.strip() or line.lstrip().startswith("#"):
             continue
-        name, _, token = line.strip().rpartition(" ")
-        if not name.strip() or not name.isprintable():
-            raise BadInput(f"{where}, line {number}: expected a name, a space and the token", hint="such as: Ada Lovelace 5b1f…")
+        label, _, token = line.strip().rpartition(" ")
         if len(token) < SHORTEST or not token.isascii() or not token.isprintable():
             raise BadInput(f"{where}, line {number}: a token has at least {SHORTEST} plain characters", hint=f"such as {fresh()}")
-        found.append(Person(name.strip(), token))
-    if not found:
-        raise BadInput(f"{where} has no token in it", hint=f"a name, a blank, a token, such as: Ada Lovelace {fresh()}")
+        account = account_of(label.strip(), token)
+        if account is None:
+            raise BadInput(f"{where}, line {number}: expected a name, a space and the token", hint="such as: Ada Lovelace 5b1f…")
+        found.append(account)
     return tuple(found)
+
+
+def account_of(label: str, token: str) -> Account | None:
+    """Return the account of a line; None if its label is none."""
+    kind, colon, name = label.partition(":")
+    if colon and kind == AGENT:
+        try:
+            return Account(check_agent(name), token, AGENT)
+        except BadInput:
+            return None
+    if colon and kind == CLAIM:
+        found = _CLAIM.fullmatch(name)
+        return Account(found["bead"], token, CLAIM, found["token"]) if found else None
+    return Account(label, token) if label and label.isprintable() else None
 
 
 def fresh() -> str:
@@ -54,19 +96,24 @@ def fresh() -> str:
     return secrets.token_urlsafe(24)
 
 
-def by_token(people: Iterable[Person], token: str) -> Person | None:
-    """Return the person with this token, if any. Takes the same time for every wrong token."""
-    return _whose([(person, person.token) for person in people], token)
+def digest_of(token: str) -> str:
+    """Return what a token file may have instead of a token."""
+    return _DIGEST + sha256(token.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def by_session(people: Iterable[Person], session: str) -> Person | None:
-    """Return the person with this session, if any."""
-    return _whose([(person, person.session) for person in people], session)
+def by_token(accounts: Iterable[Account], token: str) -> Account | None:
+    """Return the account with this token, if any. Takes the same time for every wrong token."""
+    return _whose([(account, account.digest) for account in accounts], digest_of(token))
 
 
-def _whose(kept: Iterable[tuple[Person, str]], given: str) -> Person | None:
+def by_session(accounts: Iterable[Account], session: str) -> Account | None:
+    """Return the account with this session, if any."""
+    return _whose([(account, account.session) for account in accounts], session)
+
+
+def _whose(kept: Iterable[tuple[Account, str]], given: str) -> Account | None:
     found = None
-    for person, secret in kept:
+    for account, secret in kept:
         if hmac.compare_digest(secret.encode(), given.encode("utf-8", "surrogatepass")):
-            found = person
+            found = account
     return found

@@ -12,12 +12,12 @@ from bd.web.assets import path_of
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from bd.web.authentication import Person
+    from bd.web.authentication import Account
 
 _WAYS = (("/", "Board"), ("/beads", "Beads"), ("/agents", "Agents"), ("/flow", "Flow"))
 
 
-def document(title: str, stamp: str, body: str, *, tip: str = "", person: Person | None = None, has_people: bool = False) -> str:
+def document(title: str, stamp: str, body: str, *, tip: str = "", person: Account | None = None, has_people: bool = False) -> str:
     """Return a whole page. `tip` is the commit it shows; `has_people` says whether there is somebody who can sign in."""
     ways = [f'<a href="{href}">{words}</a>' for href, words in _WAYS]
     if person:
@@ -34,7 +34,7 @@ def document(title: str, stamp: str, body: str, *, tip: str = "", person: Person
     )
 
 
-def _who(person: Person | None, *, has_people: bool) -> str:
+def _who(person: Account | None, *, has_people: bool) -> str:
     if person:
         button = f'<button class="plain" title="Sign out">{html_page.text(person.name)} &times;</button>'
         return f'<form method="post" action="/sign-out" class="who">{button}</form>'

@@ -11,7 +11,7 @@ from starlette.responses import JSONResponse
 from bd.core.errors import BadInput
 from bd.core.ids import check_agent
 from bd.web.feed import END
-from bd.web.request_guard import Refusal
+from bd.web.refusal import Refusal
 from bd.web.routes import Route
 from bd.worker.long_poll import HELD_S
 from bd.worker.wait import offered, turn_in_s
@@ -29,18 +29,21 @@ _waiting: set[int] = set()
 
 async def wait(ask: Ask) -> Response:
     """Answer `/wait?agent=A&timeout=S` with {agent, ready, reason}. After a timeout `ready` is empty, which is not an error."""
-    agent = check_agent(ask.query.get("agent", ""))
-    until_s = ask.site.runtime.monotonic() + _seconds(ask.query.get("timeout"))
+    return await held(ask, check_agent(ask.query.get("agent", "")), _seconds(ask.query.get("timeout")))
+
+
+async def held(ask: Ask, agent: str, timeout_s: float) -> Response:
+    """Hold the request until something is ready for the agent. Raises Refusal if too many are held."""
     if len(_waiting) >= AT_ONCE:
         raise Refusal(503, "too many wait here already")
     _waiting.add(id(ask))
     try:
-        return await _held(ask, agent, until_s)
+        return await _until_ready(ask, agent, ask.site.runtime.monotonic() + min(timeout_s, HELD_S))
     finally:
         _waiting.discard(id(ask))
 
 
-async def _held(ask: Ask, agent: str, until_s: float) -> Response:
+async def _until_ready(ask: Ask, agent: str, until_s: float) -> Response:
     with ask.site.feed.listening() as news:
         while True:
             found, reason, turn_s = await ask.site.read(_look, agent)
@@ -70,7 +73,7 @@ def _seconds(text: str | None) -> float:
         seconds = math.nan
     if not seconds >= 0:
         raise BadInput("timeout is a number of seconds")
-    return min(seconds, HELD_S)
+    return seconds
 
 
 ROUTES = (Route("GET", "/wait", wait),)

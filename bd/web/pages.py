@@ -12,7 +12,7 @@ from bd.web import layout
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from bd.web.authentication import Person
+    from bd.web.authentication import Account
     from bd.web.routes import Ask
     from bd.web.site import Site, View
 
@@ -44,7 +44,7 @@ def _text(view: View, ask: Ask, make: Callable[[View, Ask], Page]) -> str:
     return ask.site.pages.get(key, made_of, view.now, made, _LASTS_S)
 
 
-def framed(site: Site, person: Person | None, made: Page, tip: str = "") -> str:
+def framed(site: Site, person: Account | None, made: Page, tip: str = "") -> str:
     """Return a page as a whole document."""
     return layout.document(*made, tip=tip, person=person, has_people=bool(site.people))
 

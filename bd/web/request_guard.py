@@ -13,13 +13,14 @@ from starlette.requests import ClientDisconnect
 
 from bd.core.urls import host_and_port, parsed
 from bd.web import authentication
-from bd.web.routes import OPEN, OWN, READ, WRITE
+from bd.web.refusal import Refusal
+from bd.web.routes import OPEN, OWN, READ, TOKEN, WRITE
 
 if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-    from bd.web.authentication import Person
+    from bd.web.authentication import Account
     from bd.web.routes import Route
     from bd.web.site import Site
 
@@ -36,14 +37,6 @@ HEADERS = {
     "cross-origin-opener-policy": "same-origin",
     "cross-origin-resource-policy": "same-origin",
 }
-
-
-class Refusal(Exception):
-    """A request that is refused: status and reason."""
-
-    def __init__(self, status: int, message: str, hint: str = "") -> None:
-        super().__init__(message)
-        self.status, self.message, self.hint = status, message, hint
 
 
 class Sealed:
@@ -67,16 +60,18 @@ class Sealed:
 class Caller(NamedTuple):
     """The sender of a request. `is_ambient`: identified by a cookie, which a browser also sends on behalf of other sites."""
 
-    person: Person | None
+    person: Account | None
     is_ambient: bool
 
 
-def admit(request: Request, route: Route, site: Site) -> Person | None:
+def admit(request: Request, route: Route, site: Site) -> Account | None:
     """Return the person who sends the request, if it is allowed. Raises Refusal."""
-    if site.names and _host_of(request) not in site.names:
+    if not site.names.has(_host_of(request)):
         raise Refusal(421, "this server does not answer to this host name", "`bd serve --name HOST` sets its host names")
     if route.rule in (OPEN, OWN):
         return None
+    if route.rule == TOKEN:
+        return _with_token(request, site)
     caller = caller_of(request, site)
     if route.rule == READ and site.is_private and caller.person is None:
         raise Refusal(401, "this site is for people with a token")
@@ -90,11 +85,26 @@ def admit(request: Request, route: Route, site: Site) -> Person | None:
     return caller.person
 
 
+def _with_token(request: Request, site: Site) -> Account:
+    """Return the account whose token the request brings along; a cookie is none, and other sites may send no request."""
+    if request.headers.get("origin") is not None and not is_from_here(request):
+        raise Refusal(403, "this request does not come from a page of this site")
+    account = authentication.by_token(site.accounts(), _bearer_of(request))
+    if account is None:
+        raise Refusal(401, "no valid token", "send Authorization: Bearer TOKEN; `bd token create` on the server makes one")
+    return account
+
+
+def _bearer_of(request: Request) -> str:
+    scheme, _, token = request.headers.get("authorization", "").partition(" ")
+    return token.strip() if scheme.lower() == "bearer" else ""
+
+
 def caller_of(request: Request, site: Site) -> Caller:
     """Return who sends the request, by its header or else by its cookie."""
-    scheme, _, token = request.headers.get("authorization", "").partition(" ")
-    if scheme.lower() == "bearer" and token.strip():
-        return Caller(authentication.by_token(site.people, token.strip()), is_ambient=False)
+    token = _bearer_of(request)
+    if token:
+        return Caller(authentication.by_token(site.people, token), is_ambient=False)
     session = request.cookies.get(cookie_of(request), "")
     return Caller(authentication.by_session(site.people, session) if session else None, is_ambient=True)
 
@@ -115,16 +125,23 @@ def is_from_here(request: Request) -> bool:
 
 
 async def body_of(request: Request, limit: int) -> bytes:
-    """Return the body. Raises Refusal if it is larger than `limit` or incomplete."""
+    """Return the body. Raises Refusal if it is larger than `limit`, which is not read then, or incomplete."""
+    told = request.headers.get("content-length", "")
+    if told.isdecimal() and int(told) > limit:
+        raise _too_large(limit)
     found = bytearray()
     try:
         async for part in request.stream():
             found += part
             if len(found) > limit:
-                raise Refusal(413, f"more than {limit} bytes" if limit else "a request body is not allowed here")
+                raise _too_large(limit)
     except ClientDisconnect:
         raise Refusal(400, "the body broke off") from None
     return bytes(found)
+
+
+def _too_large(limit: int) -> Refusal:
+    return Refusal(413, f"more than {limit} bytes" if limit else "a request body is not allowed here")
 
 
 def _host_of(request: Request) -> str:

@@ -13,23 +13,24 @@ if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.responses import Response
 
-    from bd.web.authentication import Person
+    from bd.web.authentication import Account
     from bd.web.site import Site
 
     Handler = Callable[["Ask"], Awaitable[Response]]
 
 # Who may call a route. `read`: everybody, unless the site is private; `write`: a person with a token, from this site's own pages
-# or with the token in a header; `open`: everybody; `own`: the handler authenticates by itself (a signature in the body).
-READ, WRITE, OPEN, OWN = "read", "write", "open", "own"
+# or with the token in a header; `token`: whoever sends any account's token in a header; `open`: everybody; `own`: the handler
+# authenticates by itself (a signature in the body).
+READ, WRITE, TOKEN, OPEN, OWN = "read", "write", "token", "open", "own"
 FORM_LIMIT = 256 * 1024
 
 
 class Ask(NamedTuple):
-    """One request: its body, within the limit of its route, and the person who sent it, if they have a token."""
+    """One request: its body, within the limit of its route, and the person (or other account) who sent it, if any."""
 
     request: Request
     site: Site
-    person: Person | None
+    person: Account | None
     body: bytes
 
     @property

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import ipaddress
 import socket
 from contextlib import suppress
 from typing import TYPE_CHECKING
@@ -12,40 +11,25 @@ import uvicorn
 
 from bd.core.errors import BadInput
 from bd.web.app import application
+from bd.web.connections import MOST, Connection
 
 if TYPE_CHECKING:
     from types import FrameType
 
     from bd.web.site import Site
 
-# The largest request head, the most requests at once (more get 503), and the seconds to finish requests at shutdown.
+# The largest request head, and the seconds to finish requests at shutdown.
 _HEAD_BYTES = 32 * 1024
-_AT_ONCE = 512
 _GRACE_S = 3
-
-
-def is_loopback(host: str) -> bool:
-    """Return whether a host is reachable from this machine only."""
-    if host.lower() == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(host.strip("[]")).is_loopback
-    except ValueError:
-        return False
-
-
-def names_of(host: str, more: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the host names to answer to; () for any, if others can reach the server and no names were given."""
-    if not is_loopback(host) and not more:
-        return ()
-    return ("localhost", "127.0.0.1", "::1", host.strip("[]"), *more)
+# Open files that are not connections: the hub's, and those of git.
+_OTHER_FILES = 512
 
 
 def bound(host: str, port: int) -> socket.socket:
     """Return a listening socket. Raises BadInput."""
     try:
         family = socket.getaddrinfo(host.strip("[]"), port, type=socket.SOCK_STREAM)[0][0]
-        return socket.create_server((host.strip("[]"), port), family=family, backlog=128)
+        return socket.create_server((host.strip("[]"), port), family=family, backlog=512)
     except (OSError, OverflowError, UnicodeError) as error:
         raise BadInput(f"can't listen on {host} port {port}: {error}", hint="--port 0 takes any free one") from error
 
@@ -58,6 +42,7 @@ def address_of(listener: socket.socket) -> str:
 
 def run(site: Site, listener: socket.socket) -> None:
     """Serve until Ctrl-C or SIGTERM."""
+    _allow_files(MOST + _OTHER_FILES)
     config = uvicorn.Config(
         application(site),
         log_config=None,
@@ -66,10 +51,24 @@ def run(site: Site, listener: socket.socket) -> None:
         proxy_headers=False,
         ws="none",
         h11_max_incomplete_event_size=_HEAD_BYTES,
-        limit_concurrency=_AT_ONCE,
+        backlog=512,
+        http=Connection,
         timeout_graceful_shutdown=_GRACE_S,
     )
     _Server(config, site).run(sockets=[listener])
+
+
+def _allow_files(number: int) -> None:
+    """Let this process open so many files, as far as the system allows it."""
+    try:
+        import resource  # noqa: PLC0415  POSIX alone has it
+    except ImportError:
+        return
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = number if hard == resource.RLIM_INFINITY else min(number, hard)
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        with suppress(ValueError, OSError):
+            resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
 
 
 class _Server(uvicorn.Server):

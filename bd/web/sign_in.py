@@ -8,7 +8,7 @@ from starlette.responses import HTMLResponse, RedirectResponse
 
 from bd.web import authentication, forms, layout, request_guard
 from bd.web.pages import Page, framed
-from bd.web.request_guard import Refusal
+from bd.web.refusal import Refusal
 from bd.web.routes import FORM_LIMIT, OPEN, Route
 
 if TYPE_CHECKING:

@@ -11,9 +11,13 @@ from typing import TYPE_CHECKING, NamedTuple
 from bd.core.ids import hub_name
 from bd.operations.base import asked
 from bd.report.metrics.flow import flow_of
+from bd.web.api.service import Service
+from bd.web.authentication import PERSON
 from bd.web.feed import Feed
+from bd.web.host_names import LOCAL
 from bd.web.hub_thread import Room
 from bd.web.page_cache import Kept
+from bd.web.writers import Writers
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -24,7 +28,8 @@ if TYPE_CHECKING:
     from bd.operations.base import Operation
     from bd.report.metrics.flow import Flow
     from bd.store import CachedSnapshot, Clone, Outcome
-    from bd.web.authentication import Person
+    from bd.web.authentication import Account
+    from bd.web.host_names import HostNames
 
     P = ParamSpec("P")
     R = TypeVar("R")
@@ -68,7 +73,8 @@ class Done(NamedTuple):
 
 
 class Site:
-    """All that a handler needs. Only `people` may write; `names` are the host names it answers to, all if empty.
+    """All that a handler needs. `accounts` have tokens; only people among them may write on the pages. `names` are the host
+    names that it answers to.
 
     `pages` and `pasts` are the caches of the reader thread; only that thread may use them.
     """
@@ -77,13 +83,14 @@ class Site:
         self,
         open_hub: Callable[[], Clone],
         runtime: Runtime,
-        people: Iterable[Person] = (),
-        names: Iterable[str] = (),
+        accounts: Iterable[Account] | Callable[[], tuple[Account, ...]] = (),
+        names: HostNames = LOCAL,
         *,
         is_private: bool = False,
     ) -> None:
-        self.people = tuple(people)
-        self.names = frozenset(name.lower() for name in names)
+        fixed = () if callable(accounts) else tuple(accounts)
+        self.accounts: Callable[[], tuple[Account, ...]] = accounts if callable(accounts) else lambda: fixed
+        self.names = names
         self.is_private = is_private
         self.open_hub = open_hub
         self.runtime = runtime
@@ -91,8 +98,15 @@ class Site:
         self.secrets: Mapping[str, str] = {}  # webhook secrets by forge
         self.helpers: Sequence[Helper] = ()  # threads that run alongside the feed while the site is open
         self.pages, self.pasts = Kept(), Kept()
+        self.service = Service(self)
         self._reader, self._writer = Room("bd reader", open_hub), Room("bd writer", open_hub)
+        self._writers = Writers(lambda: _without_user(open_hub()))
         self.feed = Feed(open_hub, runtime, on_signs=self._reader.renew)
+
+    @property
+    def people(self) -> tuple[Account, ...]:
+        """The people with a token now."""
+        return tuple(account for account in self.accounts() if account.kind == PERSON)
 
     def open(self) -> None:
         self.feed.start()
@@ -105,14 +119,21 @@ class Site:
             helper.close()
         self._reader.close(waits=False)  # reading a history can take long, and nobody waits for the result any more
         self._writer.close()
+        self._writers.close()
 
     async def read(self, function: Callable[Concatenate[View, P], R], *args: P.args, **kwargs: P.kwargs) -> R:
         """Call the function with a view of the hub's current state, and return its result."""
         return await self._reader.do(lambda hub: function(_view(hub, self.pasts), *args, **kwargs))
 
-    async def write(self, person: Person, make: Make) -> Done:
+    async def write(self, person: Account, make: Make) -> Done:
         """Publish an operation in the person's name. Raises the error if it is refused."""
         done = await self._writer.do(_write, person.name, make)
+        self.feed.look()
+        return done
+
+    async def write_as_named(self, function: Callable[Concatenate[Clone, P], R], *args: P.args, **kwargs: P.kwargs) -> R:
+        """Call the function with a clone that writes under the names that operations have; several run at once."""
+        done = await self._writers.do(function, *args, **kwargs)
         self.feed.look()
         return done
 
@@ -126,6 +147,12 @@ class Site:
 def _view(hub: Clone, kept: Kept) -> View:
     snapshot = hub.snapshot()
     return View(hub, snapshot, hub.settings(snapshot), hub.runtime.now(), kept)
+
+
+def _without_user(hub: Clone) -> Clone:
+    """Return the clone without the name of who started the server: each operation's author is whoever asked."""
+    hub.place = hub.place._replace(user_name="", user_mail="")
+    return hub
 
 
 def _write(hub: Clone, name: str, make: Make) -> Done:

@@ -1,33 +1,123 @@
-"""The file of tokens for `bd serve`: reading and creating it. Its format is described in authentication.py."""
+"""The files of tokens for `bd serve`: reading, creating and changing them. Their format is described in authentication.py."""
 
 from __future__ import annotations
 
 import os
 from typing import TYPE_CHECKING
 
-from bd.core.errors import BadInput
+from bd.core import files
+from bd.core.errors import BadInput, NotFound
 from bd.web import authentication
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
-    from bd.web.authentication import Person
+    from bd.web.authentication import Account
+
+# The file of a clone, beside the rest of what only this clone knows.
+NAME = "api-tokens"
+_HEAD = "# a name, a blank, the token: who may change things\n"
 
 
-def people_of(path: str, starter: Callable[[], str], tell: Callable[[str], None]) -> tuple[Person, ...]:
-    """Return the people in the file. If it does not exist, create it with a token for who starts the server. Raises BadInput."""
+def own_file(folder: str) -> str:
+    """Return the path of a clone's own token file."""
+    return os.path.join(folder, NAME)
+
+
+class TokenFiles:
+    """Token files as they are now: what is added or revoked counts at once.
+
+    A file that is not there has no accounts. One that becomes unreadable while the server runs is reported, and ends all of its
+    accounts: a token that was revoked must not live on.
+    """
+
+    def __init__(self, paths: Iterable[str], tell: Callable[[str], None]) -> None:
+        self._paths, self._tell = tuple(paths), tell
+        self._seen: dict[str, tuple[int, int, int] | None] = {}
+        self._accounts: dict[str, tuple[Account, ...]] = {}
+
+    def accounts(self) -> tuple[Account, ...]:
+        """Return the accounts of all files."""
+        return tuple(account for path in self._paths for account in self._of(path))
+
+    def _of(self, path: str) -> tuple[Account, ...]:
+        stamp = _stamp(path)
+        if path not in self._seen or self._seen[path] != stamp:
+            self._seen[path] = stamp
+            try:
+                self._accounts[path] = accounts_in(path, self._tell)
+            except BadInput as error:
+                self._accounts[path] = ()
+                self._tell(f"warning: {error}; its tokens are not accepted")
+        return self._accounts[path]
+
+
+def _stamp(path: str) -> tuple[int, int, int] | None:
     try:
-        if not os.path.exists(path):
-            _make(path, starter(), tell)
-        elif os.name == "posix" and os.stat(path).st_mode & 0o077:
-            tell(f"warning: others on this machine may read {path}: chmod 600 {path}")
+        found = os.stat(path)
+    except OSError:
+        return None
+    return found.st_mtime_ns, found.st_size, found.st_ino
+
+
+def accounts_in(path: str, tell: Callable[[str], None]) -> tuple[Account, ...]:
+    """Return the accounts in a file; none if it does not exist. Raises BadInput."""
+    try:
         with open(path, encoding="utf-8") as file:
+            if os.name == "posix" and os.fstat(file.fileno()).st_mode & 0o077:
+                tell(f"warning: others on this machine may read {path}: chmod 600 {path}")
             return authentication.read(file.read(), path)
+    except FileNotFoundError:
+        return ()
     except (OSError, UnicodeDecodeError) as error:
-        raise BadInput(f"the token file can't be read or made: {error}", hint="name a file in a folder that is there") from error
+        raise _unusable(error) from error
 
 
-def _make(path: str, name: str, tell: Callable[[str], None]) -> None:
-    with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as file:
-        file.write(f"# a name, a blank, the token: who may change things\n{name} {authentication.fresh()}\n")
-    tell(f"made {path}, with a token for {name}")
+def accounts_of(path: str, starter: Callable[[], str], tell: Callable[[str], None]) -> tuple[Account, ...]:
+    """Return the accounts in the file. If it does not exist, create it with a token for who starts the server. Raises BadInput."""
+    if not os.path.exists(path):
+        name = starter()
+        _append(path, f"{name} {authentication.fresh()}\n", is_new=True)
+        tell(f"made {path}, with a token for {name}")
+    found = accounts_in(path, tell)
+    if not found:
+        raise BadInput(
+            f"{path} has no token in it", hint=f"a name, a blank, a token, such as: Ada Lovelace {authentication.fresh()}"
+        )
+    return found
+
+
+def add(path: str, account: Account) -> None:
+    """Add an account, by its token's digest. Raises BadInput."""
+    _append(path, f"{account.label} {account.digest}\n", is_new=not os.path.exists(path))
+
+
+def remove(path: str, account_id: str) -> Account:
+    """Remove the account that `bd token list` calls so. Raises NotFound and BadInput."""
+    found = [one for one in accounts_in(path, lambda _: None) if one.id == account_id]
+    if not found:
+        raise NotFound(f"no token {account_id}", hint="`bd token list` shows them")
+    try:
+        with open(path, encoding="utf-8") as file:
+            lines = file.readlines()
+        kept = [line for line in lines if line.strip().startswith("#") or line.split()[-1:] != [found[0].token]]
+        files.replace(path, "".join(kept), only_mine=True)
+    except OSError as error:
+        raise _unusable(error) from error
+    return found[0]
+
+
+def _append(path: str, line: str, *, is_new: bool) -> None:
+    """Add a line in one write, so that two commands at once lose none."""
+    try:
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+        try:
+            os.write(descriptor, ((_HEAD if is_new else "") + line).encode())
+        finally:
+            os.close(descriptor)
+    except OSError as error:
+        raise _unusable(error) from error
+
+
+def _unusable(error: Exception) -> BadInput:
+    return BadInput(f"the token file can't be read or made: {error}", hint="name a file in a folder that is there")

@@ -19,7 +19,7 @@ from bd.policy import triggers
 from bd.policy.triggers import FORGES
 from bd.schedule import sources
 from bd.web import webhook_signatures
-from bd.web.request_guard import Refusal
+from bd.web.refusal import Refusal
 from bd.web.routes import OWN, Route
 from bd.web.webhook_signatures import Forged
 

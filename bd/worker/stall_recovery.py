@@ -12,6 +12,7 @@ from bd.worker.fleet_state import LOOK_EVERY_S, look
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from bd.core.errors import NothingReady
     from bd.policy.liveness import Stall
     from bd.store import CachedSnapshot, Clone, Outcome
 
@@ -38,3 +39,13 @@ def is_due(hub: Clone, snapshot: CachedSnapshot) -> bool:
 def recover(hub: Clone, by: str) -> Outcome | None:
     """Observe, and free the claims that have stalled."""
     return reassign(hub, look(hub, by).abandoned, by)
+
+
+def freed_for(hub: Clone, nothing: NothingReady, by: str) -> tuple[str, ...]:
+    """Free stalled claims if that may get an agent work that was told there is none. Return the freed beads."""
+    snapshot = hub.snapshot()
+    may_help = nothing.data.get("reason") in (None, "busy", "pool_full")
+    if not may_help or not hub.settings(snapshot).recover or not is_due(hub, snapshot):
+        return ()
+    outcome = recover(hub, by)
+    return outcome.change.touched if outcome and outcome.change else ()

@@ -341,6 +341,14 @@ CASES: dict[str, list[Case]] = {
         Case("audit", "object", "every change kept the rules"),
         Case("audit --since 30m", "object", "✓ 0 commits since"),
     ],
+    "token": [
+        Case("token create --for-agent bob", "object", ""),
+        Case("token create --person Ada", "object", ""),
+        Case("token create --claim hub-work", "object", ""),
+        Case("token list", "array", "No tokens."),
+        Case("token list", "array", "agent  bob", ("token create --for-agent bob",)),
+        Case("token revoke ac7d3058 --token-file ../tokens", "object", "✓ Revoked the token of agent bob"),
+    ],
     "serve": [],  # it runs until it is ended: tests/serve
     "trust": [Case("trust", "array", "asks to run no commands")],
     "identity": [
@@ -424,6 +432,8 @@ def test_every_command_has_a_case() -> None:
 def ready(board: Clone, tmp_path: Path) -> Clone:
     (tmp_path / "more.jsonl").write_text(json.dumps({"id": "hub-imported", "title": "From elsewhere", "priority": 2}) + "\n")
     (tmp_path / "plan.yaml").write_text(PLAN)
+    (tmp_path / "tokens").write_text("agent:bob the-token-of-bob-0001\n")
+    (tmp_path / "tokens").chmod(0o600)
     (tmp_path / "event.json").write_text('{"action": "opened", "issue": {}}')
     return board
 

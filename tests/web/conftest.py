@@ -9,7 +9,7 @@ from starlette.testclient import TestClient
 
 from bd.cli.app import App, Globals
 from bd.web.app import application
-from bd.web.authentication import Person
+from bd.web.authentication import Account
 from bd.web.site import Site
 from tests.runtime import RUNTIME
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from tests.running import Clone
 
-ADA = Person("Ada Lovelace", "a-token-that-nobody-guesses")
+ADA = Account("Ada Lovelace", "a-token-that-nobody-guesses")
 HOST = "http://127.0.0.1"
 
 
@@ -42,6 +42,6 @@ def served(clone: Callable[[str], Clone]) -> Iterator[Served]:
     own = clone("server")
     own.here("create", "Mend the proxy", "--id", "hub-one", "--priority", "1")
     own.here("create", "Tell the users", "--id", "hub-two", "--deps", "hub-one")
-    site = Site(lambda: App(Globals(directory=str(own.path)), RUNTIME).hub, RUNTIME, (ADA,), ("127.0.0.1", "localhost"))
+    site = Site(lambda: App(Globals(directory=str(own.path)), RUNTIME).hub, RUNTIME, (ADA,))
     with TestClient(application(site), base_url=HOST) as client:
         yield Served(own, site, client)

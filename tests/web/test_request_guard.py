@@ -10,7 +10,8 @@ from starlette.testclient import TestClient
 
 from bd.core.errors import BadInput
 from bd.web import app, authentication
-from bd.web.authentication import Person
+from bd.web.authentication import Account
+from bd.web.host_names import of_names
 from bd.web.request_guard import HEADERS
 from bd.web.routes import OWN, READ, WRITE, Ask, Route
 from bd.web.site import Site
@@ -41,10 +42,10 @@ def echoing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(app, "MODULES", (Echo,))
 
 
-def client_of(*, writers: tuple[Person, ...] = (ADA,), **how: bool) -> TestClient:
+def client_of(*, writers: tuple[Account, ...] = (ADA,), **how: bool) -> TestClient:
     """A client of a site whose hub nobody needs."""
     return TestClient(
-        app.application(Site(lambda: pytest.fail("no hub"), RUNTIME, writers, ("127.0.0.1",), **how)), base_url=HOST
+        app.application(Site(lambda: pytest.fail("no hub"), RUNTIME, writers, of_names(["127.0.0.1"]), **how)), base_url=HOST
     )
 
 
@@ -107,7 +108,7 @@ def test_a_cookie_changes_things_only_from_a_page_of_this_site() -> None:
 
 def test_a_session_is_not_the_token_and_ends_with_it() -> None:
     assert ADA.token not in ADA.session
-    assert authentication.by_session((Person(ADA.name, "another-token-of-hers"),), ADA.session) is None
+    assert authentication.by_session((Account(ADA.name, "another-token-of-hers"),), ADA.session) is None
     assert authentication.by_session((ADA._replace(name="Eve"),), ADA.session) is None
 
 
@@ -129,11 +130,34 @@ def test_a_private_site_is_read_with_a_token_only() -> None:
 
 def test_a_token_file_names_its_people() -> None:
     text = "# who may\n\nAda Lovelace  0123456789abcdef\nbob abcdef0123456789\n"
-    assert authentication.read(text, "f") == (Person("Ada Lovelace", "0123456789abcdef"), Person("bob", "abcdef0123456789"))
+    assert authentication.read(text, "f") == (Account("Ada Lovelace", "0123456789abcdef"), Account("bob", "abcdef0123456789"))
+    assert authentication.read("# nobody\n\n", "f") == ()
+
+
+def test_a_token_file_names_agents_and_claims() -> None:
+    found = authentication.read(f"agent:bob 0123456789abcdef\nclaim:hub-a.1:01TOKEN {authentication.digest_of('secret')}\n", "f")
+    assert [(account.kind, account.name, account.claim) for account in found] == [
+        ("agent", "bob", ""),
+        ("claim", "hub-a.1", "01TOKEN"),
+    ]
+    assert authentication.by_token(found, "0123456789abcdef") == found[0]
+    assert authentication.by_token(found, "secret") == found[1]
+    for wrong in (found[1].token, found[1].token.upper(), "secret ", ""):  # a digest is no token
+        assert authentication.by_token(found, wrong) is None
+    again = "".join(f"{account.label} {account.digest}\n" for account in found)
+    assert [account[:1] + account[2:] for account in authentication.read(again, "f")] == [a[:1] + a[2:] for a in found]
 
 
 @pytest.mark.parametrize(
-    "text", ["", "# nobody\n", "0123456789abcdef\n", "ada short\n", "ada 0123456789abcdeé\n", "a\x1bda 0123456789abcdef\n"]
+    "text",
+    [
+        "0123456789abcdef\n",
+        "ada short\n",
+        "ada 0123456789abcdeé\n",
+        "a\x1bda 0123456789abcdef\n",
+        "agent:Bob 0123456789abcdef\n",
+        "claim:hub-a 0123456789abcdef\n",
+    ],
 )
 def test_a_token_file_that_says_nothing_is_refused_without_telling_tokens(text: str) -> None:
     with pytest.raises(BadInput) as refused:

@@ -14,13 +14,14 @@ from bd.cli.spec import Command, Flag, Option, whole_number
 from bd.core.errors import BadInput
 from bd.web import gateways, webhook_secrets
 from bd.web.gateway_thread import Forwarding
+from bd.web.host_names import is_loopback, of_bind
 from bd.web.site import Site
-from bd.web.token_file import people_of
+from bd.web.token_file import TokenFiles, accounts_of, own_file
 
 if TYPE_CHECKING:
     from typing import Any
 
-    from bd.web.authentication import Person
+    from bd.web.authentication import Account
     from bd.web.site import Site
 
 PORT = 8750
@@ -30,17 +31,22 @@ SPEC = Command(
     "serve",
     Option("--host", default="127.0.0.1", shows_default=True, help="Where to listen."),
     Option("--port", kind=whole_number(0, 65535), default=PORT, shows_default=True, help="0 takes any free port."),
-    Option("--token-file", metavar="FILE", help="The people who may write: lines with a name and a token; created if missing."),
+    Option(
+        "--token-file",
+        metavar="FILE",
+        help="More tokens than `bd token` has made: lines with a name and a token; created if missing.",
+    ),
     Option(
         "--name", name="names", multiple=True, metavar="HOST", help="Answer to this host name too (a proxy's); may be repeated."
     ),
     Flag("--private", help="Reading requires a token, too."),
     Option("--hook-secrets", metavar="FILE", help="Take webhooks: lines with github, gitea or gitlab and its secret."),
     Option("--forward", name="forwards", multiple=True, metavar="AGENT=URL", help="Post the agent's ready beads to a URL."),
-    help="""Show the hub as live web pages.
+    help="""Show the hub as live web pages, and answer agents without git.
 
     The board, every bead with its history, agents, numbers; Prometheus' /metrics; /healthz. Only this machine reaches
-    it by default, and it works without the internet. Needs the extra `gitbeads[serve]`. Webhooks come to
+    it by default, and it works without the internet. Needs the extra `gitbeads[serve]`. The API for agents is
+    /api/v1; `bd token create` makes tokens for it. Webhooks come to
     /hooks/github and the like; their secrets can also be in BD_HOOK_SECRET_GITHUB. BD_FORWARD_TOKEN goes to gateways.
     """,
     examples=[
@@ -53,24 +59,26 @@ SPEC = Command(
 
 
 def run(app: App, host: str, port: int, token_file: str | None, names: tuple[str, ...], private: bool, **more: Any) -> None:
-    """Show the hub as live web pages."""
+    """Show the hub as live web pages, and answer agents without git."""
     if not find_spec("starlette") or not find_spec("uvicorn"):
         raise BadInput("serving pages needs an extra", hint="pip install 'gitbeads[serve]'")
     from bd.web import server  # noqa: PLC0415  imports the extra
 
-    if private and not token_file:
-        raise BadInput("--private requires people with tokens", hint="name them with --token-file FILE")
-    people = people_of(token_file, lambda: app.identity.by.split(":", 1)[-1], app.out.note) if token_file else ()
+    if token_file:
+        accounts_of(token_file, lambda: app.identity.by.split(":", 1)[-1], app.out.note)
     app.hub.view()  # no hub, no server
+    tokens = TokenFiles([*([token_file] if token_file else []), own_file(app.hub.place.folder)], app.out.note)
     gc.enable()
     flags = app.flags
-    site = Site(lambda: App(flags, app.runtime).hub, app.runtime, people, server.names_of(host, names), is_private=private)
+    site = Site(lambda: App(flags, app.runtime).hub, app.runtime, tokens.accounts, of_bind(host, names), is_private=private)
+    if private and not site.people:
+        raise BadInput("--private requires people with tokens", hint="`bd token create --person NAME`, or --token-file FILE")
     site.tell = app.out.note
     _equip(site, more["hook_secrets"], more["forwards"])
     listener = server.bound(host, port)
-    if not server.is_loopback(host):
-        _warn(app, people, is_private=private)
-    _tell(app, server.address_of(listener), people)
+    if not is_loopback(host):
+        _warn(app, site.people, is_private=private)
+    _tell(app, server.address_of(listener), site.people)
     server.run(site, listener)
 
 
@@ -87,14 +95,14 @@ def _equip(site: Site, secrets_file: str | None, forwards: tuple[str, ...]) -> N
         )
 
 
-def _warn(app: App, people: tuple[Person, ...], *, is_private: bool) -> None:
+def _warn(app: App, people: tuple[Account, ...], *, is_private: bool) -> None:
     who = "only people with a token may change anything" if people else "nobody may change anything without --token-file"
     if not is_private:
         app.out.note(f"warning: anybody who can reach this address can read the whole hub; {who}")
     app.out.note("warning: the connection is not encrypted; put a TLS proxy in front of it")
 
 
-def _tell(app: App, address: str, people: tuple[Person, ...]) -> None:
+def _tell(app: App, address: str, people: tuple[Account, ...]) -> None:
     if app.out.is_json:
         app.out.object({"url": address, "writers": [person.name for person in people]})
     else:

@@ -7,14 +7,13 @@ from typing import TYPE_CHECKING
 from bd.cli.lookup import bead_of
 from bd.cli.output import escaped
 from bd.cli.spec import Argument, Command
-from bd.core.queries import rank_of
-from bd.policy.eligibility import Eligibility
 from bd.policy.priority import tier_of
-from bd.policy.ranking import Ranking
+from bd.report.why import why
 
 if TYPE_CHECKING:
     from bd.cli.app import App
     from bd.core.model import Bead
+    from bd.policy.ranking import Ranking
     from bd.policy.readiness import Reason, Standing
 
 _SAID = {
@@ -45,39 +44,20 @@ SPEC = Command(
 
 def run(app: App, bead: str) -> None:
     """Say why a bead is not ready, or why an agent may not take it."""
-    snapshot, now = app.snapshot(), app.now
-    found = bead_of(bead, snapshot)
-    ranking = Ranking(snapshot, now)
-    where = ranking.readiness.standing(found)
-    reasons = list(where.reasons)
-    name = app.flags.agent
-    busy = None
-    if name and where.phase == "ready":
-        answer = Eligibility(snapshot, name, now)
-        reasons += answer.reasons(found)
-        busy = answer.idle()
-        reasons += [busy] if busy else []
+    snapshot = app.snapshot()
+    found, name = bead_of(bead, snapshot), app.flags.agent
+    answer = why(found, snapshot, app.now, name)
     if app.out.is_json:
-        app.out.object(
-            {
-                "id": found.id,
-                "bucket": where.phase,
-                "ready": where.phase == "ready",
-                **({"fits": where.phase == "ready" and not reasons} if name else {}),
-                "effective_priority": round(ranking.effective(found), 3),
-                "tier": tier_of(rank_of(found.fields)),
-                "priority_parts": {name: round(points, 3) for name, points in ranking.parts(found).items()},
-                "reasons": [{key: value for key, value in reason._asdict().items() if value} for reason in reasons],
-            }
-        )
+        app.out.object(answer.as_json())
         return
-    said, *reasons = _said(found, where, reasons)
+    where = answer.standing
+    said, *reasons = _said(found, where, list(answer.reasons))
     whom = f" — {name} may take it" if name and where.phase == "ready" and not reasons else ""
     app.out.line(f"{app.out.styled(found.id, 'bold')} {said}{whom}.")
     for reason in reasons:
-        whose = f"{name}: it " if name and reason not in where.reasons and reason != busy else ""
+        whose = f"{name}: it " if name and reason not in where.reasons and reason != answer.busy else ""
         app.out.line(f"  {whose}{escaped(reason.text)}")
-    _tell_priority(app, found, ranking)
+    _tell_priority(app, found, answer.ranking)
 
 
 def _tell_priority(app: App, bead: Bead, ranking: Ranking) -> None:

@@ -1,0 +1,82 @@
+"""The files of tokens: what `bd token` writes, and what a running server makes of changes."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+import pytest
+
+from bd.core.errors import BadInput, NotFound
+from bd.web import authentication, token_file
+from bd.web.authentication import AGENT, Account
+from bd.web.token_file import TokenFiles
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.running import Clone
+
+TOKEN = "a-token-that-nobody-guesses"  # noqa: S105
+BOB = Account("bob", TOKEN, AGENT)
+
+
+def test_a_file_has_digests_and_is_its_owners(tmp_path: Path) -> None:
+    path = tmp_path / "tokens"
+    token_file.add(str(path), BOB)
+    token_file.add(str(path), Account("Ada Lovelace", "another-token-0001"))
+    assert path.stat().st_mode & 0o777 == 0o600
+    assert TOKEN not in path.read_text()
+    found = token_file.accounts_in(str(path), pytest.fail)
+    assert authentication.by_token(found, TOKEN) == BOB._replace(token=BOB.digest)
+    assert token_file.remove(str(path), BOB.id).name == "bob"
+    assert [account.name for account in token_file.accounts_in(str(path), pytest.fail)] == ["Ada Lovelace"]
+    assert path.read_text().startswith("# ")
+    with pytest.raises(NotFound):
+        token_file.remove(str(path), BOB.id)
+
+
+def test_a_server_follows_its_files(tmp_path: Path) -> None:
+    told: list[str] = []
+    path, files = tmp_path / "tokens", None
+    files = TokenFiles([str(path), str(tmp_path / "nowhere")], told.append)
+    assert files.accounts() == ()
+    token_file.add(str(path), BOB)
+    assert [account.name for account in files.accounts()] == ["bob"]
+    path.write_text("damaged\n")
+    assert files.accounts() == ()
+    assert files.accounts() == ()
+    assert len([words for words in told if "not accepted" in words]) == 1, "said once"
+    path.unlink()
+    assert files.accounts() == ()
+
+
+@pytest.mark.skipif(os.name != "posix", reason="permissions are those of POSIX")
+def test_a_file_that_others_may_read_is_reported(tmp_path: Path) -> None:
+    told: list[str] = []
+    path = tmp_path / "tokens"
+    path.write_text(f"bob {TOKEN}\n")
+    path.chmod(0o644)
+    token_file.accounts_in(str(path), told.append)
+    assert "others on this machine may read" in told[0]
+
+
+@pytest.mark.parametrize("text", ["", "# nobody\n"])
+def test_a_server_does_not_start_on_a_file_without_tokens(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "tokens"
+    path.write_text(text)
+    with pytest.raises(BadInput, match="has no token in it"):
+        token_file.accounts_of(str(path), lambda: "Ada", lambda _: None)
+
+
+def test_what_bd_token_makes_a_server_takes(local_hub: Clone) -> None:
+    made = local_hub.here("token", "create", "--for-agent", "bob", "--json").json
+    path = token_file.own_file(str(local_hub.path / ".git" / "bd"))
+    [account] = token_file.accounts_in(path, pytest.fail)
+    assert authentication.by_token([account], made["token"]) == account
+    assert (account.id, account.kind, account.name) == (made["name"], "agent", "bob")
+    assert local_hub.here("token", "list", "--json").json == [{"name": account.id, "kind": "agent", "for": "bob"}]
+    local_hub.here("token", "create", "--person", "Eve", env={"BD_BEAD_FILE": "/x"}, code=5)
+    local_hub.here("token", "revoke", account.id, env={"BD_BEAD_FILE": "/x"}, code=5)
+    local_hub.here("token", "revoke", account.id)
+    assert token_file.accounts_in(path, pytest.fail) == ()
