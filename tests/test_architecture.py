@@ -34,6 +34,7 @@ IMPORTERS: dict[str, tuple[str, ...]] = {
     "sqlite3": ("store/cache/database.py",),
     "starlette": ("web/",),
     "uvicorn": ("web/server.py", "web/connections.py"),
+    "mcp": ("web/mcp_server.py",),
     "watchfiles": ("worker/wakeup.py",),
 }
 HEAVY = ("git", "ruamel", "filelock", "ulid", "rich")

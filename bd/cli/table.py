@@ -38,7 +38,7 @@ PAST = frozenset(
 # Commands whose effect, or exit code, is not a write to the hub, and stands even if no output can be written.
 DEEDS = frozenset(
     (
-        *"clone heartbeat init overseer poll progress serve setup wait work".split(),
+        *"clone heartbeat init mcp overseer poll progress serve setup wait work".split(),
         *("config set", "config unset", "cron install", "cron remove", "identity init", "pool run"),
     )
 )
@@ -241,8 +241,9 @@ COMMANDS: dict[str, Row] = {
         "serve",
         "overseers",
         "Show the hub as live web pages, and answer agents without git.",
-        line="Serve live pages and an API; whom they let in.",
+        line="Serve pages, an API, MCP; whom they let in.",
     ),
+    "mcp": Row("mcp", "overseers", "Serve the hub to agents over MCP.", beside="serve"),
     "token": Row("token", "overseers", "Make, list and revoke the tokens that a server accepts.", beside="serve"),
     "trust": Row("trust", "overseers", "Show the commands a hub asks to run, and pin them.", beside="audit"),
     # set-up

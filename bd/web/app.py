@@ -7,7 +7,7 @@ largest body. Handlers read and write the hub through `ask.site` (site.py) and f
 
 from __future__ import annotations
 
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, nullcontext
 from typing import TYPE_CHECKING
 
 from starlette.applications import Starlette
@@ -33,12 +33,19 @@ from bd.web.routes import Ask
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable
+    from contextlib import AbstractAsyncContextManager
+    from typing import Protocol
 
     from starlette.responses import Response
-    from starlette.types import ASGIApp
+    from starlette.types import ASGIApp, Receive, Scope, Send
 
     from bd.web.routes import Route
     from bd.web.site import Site
+
+    class McpApp(Protocol):
+        def running(self) -> AbstractAsyncContextManager[None]: ...
+        async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None: ...
+
 
 MODULES = (
     board_page,
@@ -62,16 +69,25 @@ def routes() -> list[Route]:
 
 def application(site: Site) -> ASGIApp:
     """Return the site as an ASGI application, which opens the site at startup and closes it at shutdown."""
+    places = [Place(route.path, _guarded(route, site), methods=[route.method]) for route in routes()]
+    return _opening(site, places, nullcontext)
 
+
+def mcp_application(site: Site, path: str, mcp: McpApp) -> ASGIApp:
+    """Return an ASGI application that answers MCP alone, at a path; it opens and closes the site as the other one does."""
+    return _opening(site, [Place(path, mcp, methods=["GET", "POST", "DELETE"])], mcp.running)
+
+
+def _opening(site: Site, places: list[Place], beside: Callable[[], AbstractAsyncContextManager[None]]) -> ASGIApp:
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
         site.open()
         try:
-            yield
+            async with beside():
+                yield
         finally:
             site.close()
 
-    places = [Place(route.path, _guarded(route, site), methods=[route.method]) for route in routes()]
     return request_guard.Sealed(Starlette(routes=places, lifespan=lifespan))
 
 

@@ -16,6 +16,8 @@ from bd.web.connections import MOST, Connection
 if TYPE_CHECKING:
     from types import FrameType
 
+    from starlette.types import ASGIApp
+
     from bd.web.site import Site
 
 # The largest request head, and the seconds to finish requests at shutdown.
@@ -40,11 +42,11 @@ def address_of(listener: socket.socket) -> str:
     return f"http://{f'[{host}]' if ':' in host else host}:{port}/"
 
 
-def run(site: Site, listener: socket.socket) -> None:
-    """Serve until Ctrl-C or SIGTERM."""
+def run(site: Site, listener: socket.socket, app: ASGIApp | None = None) -> None:
+    """Serve the pages and the API, or another application on the site, until Ctrl-C or SIGTERM."""
     _allow_files(MOST + _OTHER_FILES)
     config = uvicorn.Config(
-        application(site),
+        app or application(site),
         log_config=None,
         access_log=False,
         server_header=False,

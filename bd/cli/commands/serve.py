@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
-import gc
 import os
 import sys
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
-from bd.cli.app import App
 from bd.cli.output import escaped
-from bd.cli.spec import Command, Flag, Option, whole_number
+from bd.cli.serving import listening, site_of
+from bd.cli.spec import Command, Flag, Option
 from bd.core.errors import BadInput
 from bd.web import gateways, webhook_secrets
 from bd.web.gateway_thread import Forwarding
-from bd.web.host_names import is_loopback, of_bind
-from bd.web.site import Site
-from bd.web.token_file import TokenFiles, accounts_of, own_file
+from bd.web.host_names import is_loopback
 
 if TYPE_CHECKING:
     from typing import Any
 
+    from bd.cli.app import App
     from bd.web.authentication import Account
     from bd.web.site import Site
 
@@ -29,16 +27,7 @@ PORT = 8750
 
 SPEC = Command(
     "serve",
-    Option("--host", default="127.0.0.1", shows_default=True, help="Where to listen."),
-    Option("--port", kind=whole_number(0, 65535), default=PORT, shows_default=True, help="0 takes any free port."),
-    Option(
-        "--token-file",
-        metavar="FILE",
-        help="More tokens than `bd token` has made: lines with a name and a token; created if missing.",
-    ),
-    Option(
-        "--name", name="names", multiple=True, metavar="HOST", help="Answer to this host name too (a proxy's); may be repeated."
-    ),
+    *listening(PORT),
     Flag("--private", help="Reading requires a token, too."),
     Option("--hook-secrets", metavar="FILE", help="Take webhooks: lines with github, gitea or gitlab and its secret."),
     Option("--forward", name="forwards", multiple=True, metavar="AGENT=URL", help="Post the agent's ready beads to a URL."),
@@ -64,16 +53,9 @@ def run(app: App, host: str, port: int, token_file: str | None, names: tuple[str
         raise BadInput("serving pages needs an extra", hint="pip install 'gitbeads[serve]'")
     from bd.web import server  # noqa: PLC0415  imports the extra
 
-    if token_file:
-        accounts_of(token_file, lambda: app.identity.by.split(":", 1)[-1], app.out.note)
-    app.hub.view()  # no hub, no server
-    tokens = TokenFiles([*([token_file] if token_file else []), own_file(app.hub.place.folder)], app.out.note)
-    gc.enable()
-    flags = app.flags
-    site = Site(lambda: App(flags, app.runtime).hub, app.runtime, tokens.accounts, of_bind(host, names), is_private=private)
+    site = site_of(app, host, names, token_file, is_private=private)
     if private and not site.people:
         raise BadInput("--private requires people with tokens", hint="`bd token create --person NAME`, or --token-file FILE")
-    site.tell = app.out.note
     _equip(site, more["hook_secrets"], more["forwards"])
     listener = server.bound(host, port)
     if not is_loopback(host):
