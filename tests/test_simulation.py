@@ -1,4 +1,4 @@
-"""A fleet on paper: what has to hold of every run, what queueing theory knows, and what was measured on real clones."""
+"""A simulated fleet: what has to hold of every run, what queueing theory knows, and what was measured on real clones."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bd.policy.pacing import interval_s
-from bd.simulation import writers
+from bd.simulation import run as running
 from bd.simulation.figures import percentile
 from bd.simulation.loop import Events
 from bd.simulation.run import simulate
@@ -75,7 +75,7 @@ def test_processes_go_on_in_the_order_of_time() -> None:
 
 
 @given(scenarios)
-@settings(max_examples=60)
+@settings(max_examples=12, deadline=None)
 def test_the_books_balance(scenario: Scenario) -> None:
     figures = simulate(scenario)
     assert figures.beads == figures.claims + figures.waiting
@@ -91,7 +91,7 @@ def test_the_books_balance(scenario: Scenario) -> None:
 
 
 @given(scenarios)
-@settings(max_examples=15)
+@settings(max_examples=3, deadline=None)
 def test_the_same_seed_gives_the_same_run(scenario: Scenario) -> None:
     assert simulate(scenario) == simulate(scenario)
 
@@ -115,21 +115,21 @@ def test_nobody_is_in_a_lone_agents_way(retry: str) -> None:
 @pytest.mark.slow
 def test_without_latencies_a_fleet_is_the_queue_of_the_textbooks(agents: int, load: float, mean_wait: float) -> None:
     """M/M/c: the mean wait in service times, by Erlang's formula."""
-    quick = Scenario(agents=agents, load=load, peek_s=1.0, service_s=60.0, fetch_s=0.01, push_s=0.01, heartbeat_s=0.0)
-    waits = [simulate(quick._replace(seed=seed, duration_s=60 * HOUR)).wait_mean_s / 60 for seed in range(4)]
-    assert mean(waits) == pytest.approx(mean_wait, rel=0.15)
+    quick = Scenario(agents=agents, load=load, peek_s=5.0, service_s=300.0, fetch_s=0.01, push_s=0.01, heartbeat_s=0.0)
+    waits = [simulate(quick._replace(seed=seed, duration_s=100 * HOUR)).wait_mean_s / 300 for seed in range(4)]
+    assert mean(waits) == pytest.approx(mean_wait, rel=0.2)
 
 
 @pytest.mark.one_in(2)
 @pytest.mark.parametrize("load", [0.3, 0.7])
 def test_agents_that_keep_up_are_busy_for_as_long_as_the_work_takes(load: float) -> None:
-    figures = simulate(Scenario(agents=30, load=load, service_s=300.0, duration_s=40 * HOUR))
+    figures = simulate(Scenario(agents=10, load=load, service_s=600.0, service_times="uniform", duration_s=10 * HOUR))
     assert figures.is_steady
-    assert figures.utilisation == pytest.approx(load, rel=0.05)
+    assert figures.utilisation == pytest.approx(load, rel=0.12)
 
 
 def test_more_work_than_the_agents_can_do_falls_behind() -> None:
-    figures = simulate(Scenario(agents=5, load=1.5, duration_s=40 * HOUR))
+    figures = simulate(Scenario(agents=5, load=1.5, duration_s=20 * HOUR))
     assert not figures.is_steady
     assert figures.waiting > 10
 
@@ -145,13 +145,13 @@ def test_an_agent_without_work_looks_as_its_pace_says() -> None:
 
 
 def test_a_waiting_agent_that_peeks_finds_work_sooner() -> None:
-    fleet = Scenario(agents=4, arrivals=2 / HOUR, duration_s=100 * HOUR)
+    fleet = Scenario(agents=4, arrivals=2 / HOUR, duration_s=50 * HOUR)
     assert simulate(fleet).wait_p50_s < simulate(fleet._replace(cron=True)).wait_p50_s
 
 
 def test_the_more_agents_race_the_more_pushes_are_lost() -> None:
-    race = AT_ONCE._replace(backlog=200, service_s=10.0, service_times="uniform")
-    lost = [mean(simulate(race._replace(agents=agents, seed=seed)).lost for seed in range(5)) for agents in (1, 2, 4, 8, 16)]
+    race = AT_ONCE._replace(backlog=60, service_s=10.0, service_times="uniform")
+    lost = [mean(simulate(race._replace(agents=agents, seed=seed)).lost for seed in range(2)) for agents in (1, 3, 12)]
     assert lost == sorted(lost)
     assert lost[0] == 0 < lost[1]
 
@@ -159,8 +159,8 @@ def test_the_more_agents_race_the_more_pushes_are_lost() -> None:
 @pytest.mark.slow
 def test_a_fleet_that_only_loses_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
     """Plain retries of a crowd collapse; the run ends before its time and says so."""
-    monkeypatch.setattr(writers, "LOST_LIMIT", 5_000)
-    crowd = Scenario(agents=500, load=0.7, service_s=60.0, push_s=2.0, retry="plain")
+    monkeypatch.setattr(running, "LOST_LIMIT", 500)
+    crowd = Scenario(agents=60, load=0.7, service_s=60.0, push_s=2.0, retry="plain")
     figures = simulate(crowd)
     assert figures.simulated_s < crowd.duration_s
     assert not figures.is_steady
@@ -179,7 +179,7 @@ def test_pushes_a_claim_of_32_at_once_are_as_measured(retry: str, push_s: float,
     crowd = AT_ONCE._replace(
         agents=32, backlog=32, service_s=4000.0, service_times="fixed", push_s=push_s, fetch_s=0.15, fresh_s=0.0, retry=retry
     )._replace(duration_s=120.0)
-    runs = [simulate(crowd._replace(seed=seed)) for seed in range(8)]
+    runs = [simulate(crowd._replace(seed=seed)) for seed in range(2)]
     assert {run.claims for run in runs} == {32}
     assert mean(run.pushes_per_claim for run in runs) == pytest.approx(pushes, rel=0.15)
 
@@ -210,10 +210,10 @@ def test_a_run_holds_within_its_bounds(changed: dict[str, float], verdict: str) 
 
 
 def test_a_sweep_doubles_and_then_looks_closer() -> None:
-    fleet = Scenario(load=0.7, service_s=300.0, duration_s=HOUR)
+    fleet = Scenario(load=0.7, service_s=300.0, duration_s=600.0)
     tried: list[float] = []
-    runs = Sweep("agents", 1, 1000).runs(fleet, Bounds(pushes_per_minute=60), tried.append)
-    assert tried[:6] == [1, 2, 4, 8, 16, 32]
+    runs = Sweep("agents", 1, 1000).runs(fleet, Bounds(pushes_per_minute=15), tried.append)
+    assert tried[:4] == [1, 2, 4, 8]
     ends = held(runs)
     assert ends is not None
     beyond = min(run.value for run in runs if run.value > ends[1])
@@ -237,8 +237,8 @@ def test_a_sweep_says_how_far_it_holds(verdicts: list[str], words: str) -> None:
 
 
 def test_a_sweep_of_arrivals_wins_over_the_load() -> None:
-    [run] = Sweep("arrivals", 1 / 60, 1 / 60).runs(Scenario(load=0.5, duration_s=60 * HOUR), Bounds(), [].append)
-    assert run.figures.beads == pytest.approx(3600, rel=0.1)
+    [run] = Sweep("arrivals", 1 / 60, 1 / 60).runs(Scenario(load=0.5, duration_s=6 * HOUR), Bounds(), [].append)
+    assert run.figures.beads == pytest.approx(360, rel=0.15)
 
 
 @pytest.mark.parametrize(

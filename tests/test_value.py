@@ -25,7 +25,7 @@ def test_fields_are_given_in_order_or_by_name() -> None:
     assert repr(Point(1)) == "Point(x=1, y=2)"
 
 
-@pytest.mark.parametrize(("values", "named"), [((), {}), ((1, 2, 3), {}), ((1,), {"z": 3}), ((1,), {"x": 3})])
+@pytest.mark.parametrize(("values", "named"), [((), {}), ((1, 2, 3), {}), ((1,), {"z": 3}), ((1,), {"x": 3}), ((), {"z": 3})])
 def test_other_fields_are_a_mistake(values: tuple[int, ...], named: dict[str, Any]) -> None:
     with pytest.raises((TypeError, AttributeError)):
         Point(*values, **named)
@@ -43,3 +43,4 @@ def test_a_value_is_frozen_and_another_one_is_made_of_it() -> None:
 def test_equal_values_are_of_one_class() -> None:
     assert Point(1) != Other(1)
     assert len({Point(1), Point(1), Point(2), Other(1)}) == 3
+    assert len({Point(1, 3), Point(y=3, x=1), Point(1).replace(y=3)}) == 1

@@ -18,26 +18,31 @@ class Value:
 
     if TYPE_CHECKING:
         _fields: ClassVar[tuple[str, ...]]
+        _names: ClassVar[frozenset[str]]
+        _defaults: ClassVar[dict[str, Any]]
 
     def __init_subclass__(cls) -> None:
         cls._fields = tuple(cls.__annotations__)
+        cls._names = frozenset(cls._fields)
+        cls._defaults = {name: getattr(cls, name) for name in cls._fields if hasattr(cls, name)}
 
     def __init__(self, *values: Any, **named: Any) -> None:
         fields = self._fields
         given = dict(zip(fields, values, strict=False))
-        if given.keys() & named.keys():
+        if given and given.keys() & named.keys():
             raise TypeError(f"{type(self).__name__} is given {', '.join(given.keys() & named.keys())} twice")
-        given.update(named)
-        for name in fields:
-            if name not in given:
-                given[name] = getattr(type(self), name)  # its default, or an AttributeError that names it
-        if len(given) > len(fields) or len(values) > len(fields):
-            raise TypeError(f"{type(self).__name__} has the fields {', '.join(fields)}")
-        self.__dict__.update(given)
+        found = {**self._defaults, **given, **named}
+        if found.keys() != self._names or len(values) > len(fields):
+            raise TypeError(f"{type(self).__name__} has the fields {', '.join(fields)}, and was given {', '.join(found)}")
+        self.__dict__.update(found)
 
     def replace(self, **changes: Any) -> Self:
         """Return a copy with other values in these fields."""
-        return type(self)(**{**self.__dict__, **changes})
+        if not changes.keys() <= self._names:
+            raise TypeError(f"{type(self).__name__} has the fields {', '.join(self._fields)}")
+        made = object.__new__(type(self))
+        made.__dict__.update(self.__dict__, **changes)
+        return made
 
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(f"{type(self).__name__} is frozen")
@@ -46,7 +51,7 @@ class Value:
         return type(self) is type(other) and self.__dict__ == other.__dict__
 
     def __hash__(self) -> int:
-        return hash((type(self), *self.__dict__.values()))
+        return hash((type(self), *(self.__dict__[name] for name in self._fields)))
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({', '.join(f'{name}={self.__dict__[name]!r}' for name in self._fields)})"

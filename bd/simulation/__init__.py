@@ -1,5 +1,6 @@
-"""A fleet on paper: what `bd simulate` runs. Read run.py first.
+"""A fleet on a hub in memory and a virtual clock: what `bd simulate` runs, with the product's own code. Read run.py first.
 
-scenario.py says what is simulated, loop.py is simulated time, hub.py and writers.py are the protocol, figures.py is what comes out.
-The same seed gives the same figures.
+scenario.py says what is simulated; agent.py and makers.py are who acts, hub.py and clone.py what they act on, jobs.py and beats.py
+what is computed; tally.py counts, figures.py is what comes out. machine.py, connection.py, driver.py and loop.py are the virtual
+machine, which the tests' histories use too. The same seed gives the same figures.
 """

@@ -1,158 +1,336 @@
-"""Who does something on paper: agents as `bd work` and cron lines run them, and whoever makes the beads."""
+"""A simulated agent: it decides as `bd work` does, by the worker's own decisions, and works on simulated jobs.
+
+Belongs here: what carries out the decisions on the virtual clock. Does not belong here: a decision (bd/worker/decisions.py,
+bd/policy/pacing.py), or a step of a write (bd/store/transaction).
+"""
 
 from __future__ import annotations
 
 import math
-from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
+from bd.core.errors import BdError, NothingReady, ServerRefused, TryAgain
+from bd.core.times import time_text, timedelta
+from bd.operations.base import asked
+from bd.operations.claims import Claim
+from bd.operations.close import Close
+from bd.operations.fail import Fail
+from bd.operations.heartbeat import Reassign
+from bd.policy.eligibility import Eligibility
 from bd.policy.liveness import RECORD_EVERY_S
-from bd.policy.pacing import AGAIN_S, Pace, peek_pause_s
+from bd.policy.pacing import Pace, peek_pause_s
+from bd.policy.roles import interval_of
+from bd.simulation.driver import write
+from bd.simulation.machine import START
+from bd.worker import decisions
+from bd.worker.decisions import Standing
+from bd.worker.fleet_state import look
+from bd.worker.job import Command
+from bd.worker.options import Plan
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
+    from typing import Any
 
+    from bd.core.operation import Operation
     from bd.simulation.hub import Hub
-    from bd.simulation.loop import Events
-    from bd.simulation.scenario import Draws, Scenario
-    from bd.simulation.writers import Retrying
+    from bd.simulation.jobs import Job, Jobs
+    from bd.simulation.scenario import Group, Scenario
+    from bd.store import Outcome
 
-# Pacing reckons with instants; any will do.
-_START = datetime(2026, 1, 1, tzinfo=UTC)
-_LONGEST_AGAIN_S = 30.0
+    Process = Generator[float, None, None]
+
+
+class Told(NamedTuple):
+    """The result of a write: its outcome, or the error."""
+
+    outcome: Outcome | None
+    error: BdError | None = None
 
 
 class Agent:
-    """One agent: looks, claims, works, closes and claims the next; then waits as its pace says."""
+    """One agent in a clone of its own."""
 
-    def __init__(self, scenario: Scenario, events: Events, hub: Hub, draws: Draws, writer: Retrying, base_s: float) -> None:
-        self._scenario = scenario
-        self._events = events
+    def __init__(self, hub: Hub, scenario: Scenario, group: Group, name: str, jobs: Jobs) -> None:
+        self.name = name
+        self.group = group
         self._hub = hub
-        self._draws = draws
-        self._writer = writer
-        self._pace = Pace(base_s)
+        self._scenario = scenario
+        self._make_job = jobs
+        self.clone = hub.clone(takes_side_refs=scenario.takes_side_refs)
+        self._interval_s = group.interval_s if group.interval_s is not None else interval_of(group.file)
+        self._pace = Pace(self._interval_s)
+        self._plan = Plan(name, Command((), ""), once=group.cron, jobs=group.jobs, interval_s=group.interval_s)
+        self._standing = Standing(0.0)
+        self._jobs: list[Job] = []
+        self._seen_tip = ""  # at the last look that found nothing
         self._peeks = 0
-        self._tip = -1
+        self._longest_peek_s = self._interval_s
         self._told_s = -RECORD_EVERY_S
-        # Who peeks would have come by its next peek already.
-        usual_s = base_s if scenario.cron or not scenario.peek_s else min(base_s, scenario.peek_s)
-        self._first_s = draws.spread() * (usual_s if scenario.starts_s is None else scenario.starts_s)
+        self._is_idle = False
+        self.is_draining = False
 
-    def run(self) -> Generator[float, None, None]:
-        """The agent's life. First looks are spread."""
-        yield self._first_s
-        while True:
-            verdict = yield from self._claim()
-            while verdict:
-                self._pace = self._pace.found_work(self._now)
-                self._peeks = 0
-                self._told_s = -RECORD_EVERY_S  # that it is idle is news then
-                verdict = yield from self._work()
-                if not verdict:  # nothing came with the close: it looks once more before it waits
-                    verdict = yield from self._claim()
-            if verdict is None:
-                yield AGAIN_S
+    # --- its life ---
+
+    def live(self) -> Process:
+        """Work for ever; agents of a fleet that has run before start at any time of their interval."""
+        usual_s = (
+            self._interval_s if self.group.cron or not self._scenario.peek_s else min(self._interval_s, self._scenario.peek_s)
+        )
+        first_s = self._hub.rng.random() * (usual_s if self._scenario.starts_s is None else self._scenario.starts_s)
+        yield first_s
+        while not self.is_draining:
+            try:
+                yield from self.work()
+            except _Died as death:
+                if death.back_s is None:
+                    return
+                yield death.back_s
                 continue
-            self._pace = self._pace.found_nothing(self._now, self._draws.spread())
-            yield from self._tell()
-            yield from self._wait_for_cron() if self._scenario.cron else self._wait()
+            if self.group.cron:
+                yield from self._until_cron(first_s)
+
+    def work(self) -> Process:
+        """Be one `bd work`, until it has nothing to stay for."""
+        self._standing = Standing(self._now_s)
+        self.clone.virtual.settle()
+        while True:
+            for job in [job for job in self._jobs if job.ends_s <= self._now_s]:
+                yield from self._finish(job)
+            if decisions.is_due(self._now(), self._plan, self._now_s):
+                yield from self._cycle()
+            if decisions.is_done(self._now(), self._plan, self._now_s):
+                return
+            yield from self._wait()
 
     @property
-    def _now(self) -> datetime:
-        return _START + timedelta(seconds=self._events.now_s)
+    def _now_s(self) -> float:
+        return self._hub.events.now_s
 
-    def _claim(self) -> Generator[float, None, bool | None]:
-        """One cycle: look at hub and signs, then claim the best. None where the hub was too busy."""
-        self._hub.tally.looks += 1
-        yield from self._writer.list_refs()  # the signs
-        yield from self._writer.look()
-        claim = self._hub.write(claims=True)
-        yield from self._writer.publish(claim)
-        self._tip = self._writer.seen.tip
-        return claim.verdict
+    def _now(self) -> Standing:
+        self._standing = self._standing.replace(running=len(self._jobs), is_draining=self.is_draining)
+        return self._standing
 
-    def _work(self) -> Generator[float, None, bool]:
-        """Work on what was claimed, then close it and claim the next in one write; whether there was a next."""
-        service_s = self._draws.service_s()
-        self._hub.begin_work()
-        if self._scenario.heartbeat_s:
-            self._events.start(self._beat(self._events.now_s + service_s))
-        yield service_s
-        self._hub.end_work()
-        close = self._hub.write(closes=True, claims=True)
-        again_s = 1.0
-        while True:
-            yield from self._writer.publish(close)
-            if close.verdict is not None:
-                return close.claimed
-            yield again_s
-            again_s = min(_LONGEST_AGAIN_S, 2 * again_s)
-
-    # --- heartbeats ---
-
-    def _beat(self, until_s: float) -> Generator[float, None, None]:
-        """The beats of a claim: pushes beside the branch that nobody waits for."""
-        every_s = self._scenario.heartbeat_s
-        while self._events.now_s + every_s < until_s:
-            yield every_s
-            self._hub.tally.count_sign(self._events.now_s)
-
-    def _tell(self) -> Generator[float, None, None]:
-        """The agent's own record, at a look that found nothing."""
-        if self._scenario.heartbeat_s and self._events.now_s - self._told_s >= RECORD_EVERY_S:
-            self._told_s = self._events.now_s
-            self._hub.tally.count_sign(self._events.now_s)
-            yield self._draws.push_s()
-
-    # --- waiting ---
-
-    def _wait(self) -> Generator[float, None, None]:
-        """Until the pace says so, or a peek shows that the hub has moved."""
-        due_s = self._events.now_s + self._pace.wait_s(self._now)
-        first_s, longest_s = self._scenario.peek_s, self._pace.base_s  # as long as it is idle, the pauses go by where that began
-        while (rest_s := due_s - self._events.now_s) > 0:
-            pause_s = peek_pause_s(first_s, self._peeks, longest_s, self._draws.spread()) if first_s else rest_s
-            if pause_s >= rest_s:
-                yield rest_s
-                return
-            self._peeks += 1
-            yield pause_s
-            self._hub.tally.reads += 1
-            if self._hub.tip != self._tip:
-                return
-
-    def _wait_for_cron(self) -> Generator[float, None, None]:
-        """Until a start by the clock that is due, or finds that the hub has moved."""
-        every_s = self._pace.base_s
-        start = math.floor((self._events.now_s - self._first_s) / every_s)
+    def _until_cron(self, first_s: float) -> Process:
+        """Wait for the next start by the clock that is due, or that finds that the hub has moved."""
+        every_s = self._interval_s
+        start = math.floor((self._now_s - first_s) / every_s)
         while True:
             start += 1
-            yield max(0.0, self._first_s + start * every_s - self._events.now_s)
+            yield max(0.0, first_s + start * every_s - self._now_s)
             self._hub.tally.reads += 1
-            if self._pace.is_due(self._now) or self._hub.tip != self._tip:
+            if self._pace.is_due(self.clone.virtual.now()) or self._hub.tip != self._seen_tip:
                 return
 
+    def _wait(self) -> Process:
+        """Wait for the end of a job, for the next look, or for a peek that shows that the hub has moved."""
+        standing = self._now()
+        limits_s = [max(0.0, job.ends_s - self._now_s) for job in self._jobs]
+        peek_s = self._next_peek_s() if decisions.may_peek(standing, self._plan) else math.inf
+        yield decisions.pause_s(standing, self._plan, self._now_s, limits_s, peek_s)
+        if any(job.ends_s <= self._now_s for job in self._jobs) or not decisions.may_peek(self._standing, self._plan):
+            return
+        if self._scenario.peek_s:
+            self._hub.tally.reads += 1
+            if self._hub.tip != self._seen_tip:
+                self._standing = self._standing.woken()
 
-class Makers:
-    """Those who make the beads: each burst is one write by somebody with a clone of their own."""
+    def _next_peek_s(self) -> float:
+        if not self._scenario.peek_s:
+            return math.inf
+        self._peeks += 1
+        return peek_pause_s(self._scenario.peek_s, self._peeks - 1, self._longest_peek_s, self._hub.rng.random())
 
-    def __init__(self, events: Events, hub: Hub, draws: Draws, new_writer: Callable[[], Retrying], burst: int) -> None:
-        self._events = events
-        self._hub = hub
-        self._draws = draws
-        self._new_writer = new_writer
-        self._burst = burst
+    # --- looking for work ---
 
-    def run(self) -> Generator[float, None, None]:
-        """Beads arrive for ever."""
+    def _cycle(self) -> Process:
+        """Look once: free stalled claims, and claim the best bead that fits; or find out when to look again."""
+        self._hub.tally.looks += 1
+        self._hub.tally.spent_usd += self.group.usd_per_look
+        rest_s = yield from self._look()
+        if self._hub.knows_nothing(self.group.name):
+            yield from self._pass(2)
+            if self._hub.knows_nothing(self.group.name):
+                yield from self._found_nothing(self._hub.tip, rest_s, NothingReady(f"nothing fits {self.name}"))
+                return
+        told = yield from self._published(Claim(**self._asked(next=True, count=1, **self._claim_args())))
+        if isinstance(told.error, NothingReady):
+            tip = self.clone.view()
+            snapshot = self.clone.snapshot(tip)
+            if Eligibility(snapshot, self.name, self.clone.virtual.now()).idle() is None and self._hub.is_shared(self.group.name):
+                self._hub.found_nothing(self.group.name, tip)
+            yield from self._found_nothing(tip, rest_s, told.error)
+        elif told.error is not None:
+            if not told.error.transient and not isinstance(told.error, TryAgain | ServerRefused):
+                yield from self._found_nothing(self.clone.view(), rest_s, told.error)
+            else:
+                self._standing = self._standing.failed_to_look(told.error, self._now_s)
+        else:
+            self._standing = self._standing.found_work()
+            self._begin(told)
+
+    def _look(self) -> Generator[float, None, float | None]:
+        """Fetch heartbeats and the hub; free what has stalled. Return when a claim may have stalled, if one may.
+
+        As long as every holder lives and sends heartbeats, an observation finds nothing: then it is only counted.
+        """
+        if not self._hub.silent and self._hub.beats.every_s:
+            yield from self._pass(2)
+            return None
+        view = yield from self._carried_out(lambda: look(self.clone, f"agent:{self.name}"))
+        if view is None:
+            return None
+        stalls = view.abandoned
+        if stalls:
+            yield from self._published(Reassign(**self._asked(stalls=[stall._asdict() for stall in stalls])))
+        rest_s: float | None = view.rest_s()
+        return rest_s
+
+    def _claim_args(self) -> dict[str, Any]:
+        every_s = self._hub.beats.every_s
+        beat = {"heartbeat": {"interval_s": every_s, "by": "ref"}} if every_s else {}
+        return {"agent": self.name, "host": "simulated", **beat}
+
+    def _asked(self, **more: Any) -> dict[str, Any]:
+        return asked(self.clone.virtual, f"agent:{self.name}", **more)
+
+    def _found_nothing(self, tip: str, rest_s: float | None, why: BdError) -> Process:
+        self._hub.tally.empty_looks += 1
+        now_s = self._now_s
+        self._seen_tip = tip
+        if self._jobs:
+            self._standing = self._standing.found_nothing(why, tip, now_s + self._interval_s)
+            return
+        now = self.clone.virtual.now()
+        self._pace = self._pace.found_nothing(now, self._hub.rng.random())
+        turn_s = self._hub.next_turn_s(tip)
+        until_turn_s = turn_s - now_s + self._hub.rng.random() if turn_s < math.inf else None
+        wait_s = decisions.next_look_in_s(self._pace.wait_s(now), rest_s, until_turn_s)
+        self._standing = self._standing.found_nothing(why, tip, now_s + wait_s)
+        yield from self._tell()
+
+    def _begin(self, told: Told) -> None:
+        """Start the work on what was claimed."""
+        outcome = told.outcome
+        if outcome is None or outcome.change is None:
+            return
+        self._pace = self._pace.found_work(self.clone.virtual.now())
+        self._peeks, self._is_idle = 0, False
+        self._longest_peek_s = self._pace.base_s
+        for token, bead_id in outcome.change.tokens:
+            self.begin(token, bead_id, outcome.commit)
+        outcome.acknowledge()
+
+    def begin(self, token: str, bead_id: str, commit: str) -> None:
+        """Work on one claimed bead."""
+        head = self.clone.snapshot(commit).head(bead_id)
+        job = self._make_job(self.group, bead_id, token, head.fields if head is not None else {}, self._now_s)
+        self._jobs.append(job)
+        self._hub.tally.begin_work(token, self._now_s)
+        self._standing = self._standing.begun(self._now_s)
+        self._hub.beats.begin(token, self.clone, job.dies_s if job.dies_s is not None else job.ends_s)
+
+    # --- the end of an attempt ---
+
+    def _finish(self, job: Job) -> Process:
+        """Record the outcome: close and claim the next in one commit, or fail."""
+        self._hub.tally.end_work(job.token, self._now_s)
+        self._hub.tally.spent_usd += job.usd
+        if job.dies_s is not None:
+            self._die(job)
+        self._hub.beats.end(job.token)
+        given = self._asked(tokens={job.bead: job.token}, ids=[job.bead])
+        self._jobs.remove(job)
+        self._standing = self._standing.ended(self._now_s)
+        if job.failure:
+            cost: dict[str, Any] = {"cost_usd": job.usd} if job.usd else {}
+            operation: Operation = Fail(**given, reason=job.failure, error="simulated", duration_s=int(job.took_s), **cost)
+        else:
+            paid: dict[str, Any] = {"cost": {"usd": job.usd}} if job.usd else {}
+            goes_on = decisions.wants_more(self._now(), self._plan) and not job.rests_s
+            following: dict[str, Any] = {"next": self._claim_args()} if goes_on else {}
+            operation = Close(**given, reason="Done", **paid, **following)
+        told = yield from self._persistently(operation)
+        if told.outcome is not None and told.outcome.change is not None and told.outcome.change.tokens:
+            self._begin(told)
+        elif told.error is None and not job.failure:
+            self._standing = self._standing.found_work(rests_until_s=self._now_s + job.rests_s)
+
+    def _die(self, job: Job) -> None:
+        """The agent is killed: what it holds is freed by others."""
+        for one in self._jobs:
+            self._hub.tally.end_work(one.token, self._now_s)
+            self._hub.beats.end(one.token)
+            self._hub.silent.add(one.token)
+            self._hub.tally.died_at_s[one.token] = self._now_s
+        self._jobs = []
+        self.clone.local.die()  # type: ignore[attr-defined]
+        raise _Died(self.group.back_s)
+
+    # --- writing ---
+
+    def _persistently(self, operation: Operation) -> Generator[float, None, Told]:
+        """Publish the end of a claim, again if the hub does not take it."""
+        tried = 0
         while True:
-            yield self._draws.until_arrival_s()
-            self._events.start(self._make())
+            told = yield from self._published(operation)
+            if not isinstance(told.error, TryAgain | ServerRefused):
+                return told
+            pause_s = decisions.pause_before_try_s(tried, self._now(), told.error)
+            if pause_s is None:
+                return told
+            yield pause_s
+            tried += 1
 
-    def _make(self) -> Generator[float, None, None]:
-        made, writer = self._hub.write(creates=self._burst), self._new_writer()
-        while made.verdict is None:
-            yield from writer.publish(made)
-            if made.verdict is None:
-                yield AGAIN_S
+    def _published(self, operation: Operation) -> Generator[float, None, Told]:
+        try:
+            return Told((yield from write(self.clone, self.clone.virtual, operation, self.clone.route)))
+        except BdError as error:
+            return Told(None, error)
+        finally:
+            self._hub.count()
+
+    def _carried_out(self, do: Callable[[], Any]) -> Generator[float, None, Any]:
+        """Do what asks the server and is not a write; None if the server can't be asked now."""
+        try:
+            found = do()
+        except BdError:
+            found = None
+        yield self.clone.virtual.settle()
+        return found
+
+    def _pass(self, requests: int) -> Process:
+        """Let the time of fetches and listings pass whose answers are known."""
+        self._hub.tally.reads += requests
+        yield sum(self._hub.line.fetch_s * self._hub.rng.uniform(0.8, 1.2) for _ in range(requests))
+
+    # --- the agent's own record ---
+
+    def _tell(self) -> Process:
+        """Send the agent's record, at a look that found nothing: if it is news that it is idle, or the last one is old."""
+        if not self._hub.beats.every_s:
+            return
+        yield from self._pass(1)
+        if self._is_idle and self._now_s - self._told_s < RECORD_EVERY_S:
+            return
+        now = START + timedelta(seconds=self._now_s)
+        idle_since = self._pace.idle_since
+        self._hub.heard[self.name] = {
+            "agent": self.name,
+            "last_heartbeat": time_text(now),
+            "interval_s": self._pace.interval_s,
+            "idle": True,
+            "idle_since": idle_since,
+        }
+        self._hub.heard_at = time_text(now)
+        self._is_idle, self._told_s = True, self._now_s
+        self._hub.tally.count_sign(self._now_s)
+        yield self._hub.line.push_s * self._hub.rng.uniform(0.8, 1.2)
+
+
+class _Died(Exception):
+    """The agent is dead, and back after so long; None: never."""
+
+    def __init__(self, back_s: float | None) -> None:
+        super().__init__()
+        self.back_s = back_s

@@ -1,4 +1,4 @@
-"""What came out on paper: the figures of one run."""
+"""What came out: the figures of one run."""
 
 from __future__ import annotations
 
@@ -49,26 +49,26 @@ class Figures(NamedTuple):
         return {key: round(value, 3) if isinstance(value, float) else value for key, value in self._asdict().items()}
 
 
-def figures_of(scenario: Scenario, hub: Hub, simulated_s: float, half: tuple[int, int]) -> Figures:
-    """The figures at the end of a run; `half` is how many beads had arrived and how many waited half-way through."""
-    tally = hub.tally
+def figures_of(scenario: Scenario, hub: Hub, half: tuple[int, int]) -> Figures:
+    """Return the figures at the end of a run; `half` is how many beads had arrived and how many waited half-way through."""
+    tally, simulated_s = hub.tally, hub.events.now_s
     waits_s = sorted(tally.waits_s)
-    bead_seconds, work_seconds = hub.seconds()
     minutes = max(simulated_s, 1.0) / 60
     by_minute = sorted(tally.by_minute[: max(1, int(minutes))])
+    room = sum(group.size * group.jobs for group in scenario.fleet)
     return Figures(
         simulated_s=simulated_s,
         beads=tally.arrived,
         claims=tally.claims,
         closes=tally.closes,
-        waiting=hub.waiting,
+        waiting=tally.waiting,
         last_close_s=tally.last_close_s,
         wait_p50_s=percentile(waits_s, 0.5),
         wait_p95_s=percentile(waits_s, 0.95),
         wait_p99_s=percentile(waits_s, 0.99),
         wait_mean_s=sum(waits_s) / len(waits_s) if waits_s else 0.0,
-        waiting_mean=bead_seconds / simulated_s,
-        utilisation=work_seconds / (scenario.agents * simulated_s),
+        waiting_mean=tally.bead_seconds(simulated_s) / simulated_s,
+        utilisation=tally.work_seconds(simulated_s) / (room * simulated_s),
         pushes=tally.pushes,
         lost=tally.lost,
         asks=tally.asks,
@@ -79,7 +79,7 @@ def figures_of(scenario: Scenario, hub: Hub, simulated_s: float, half: tuple[int
         pushes_per_minute_p95=percentile(by_minute, 0.95),
         looks_per_minute=tally.looks / minutes,
         reads_per_minute=tally.reads / minutes,
-        is_steady=simulated_s >= scenario.duration_s and _keeps_up(tally.arrived - half[0], hub.waiting - half[1]),
+        is_steady=simulated_s >= scenario.duration_s and _keeps_up(tally.arrived - half[0], tally.waiting - half[1]),
     )
 
 

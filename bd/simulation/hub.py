@@ -1,204 +1,165 @@
-"""The hub on paper: a branch that moves by compare-and-swap, the beads on it, the intents beside it, and what is counted.
-
-Which bead a claim takes makes no difference here: two writers are in each other's way because they move the same
-branch, and one that lost decides again. So a claim takes the bead that waits longest.
-"""
+"""The hub of a simulation: a server in memory, what its clones share, and what a run sees of it."""
 
 from __future__ import annotations
 
-import zlib
-from bisect import bisect_left
-from collections import deque
-from typing import TYPE_CHECKING, NamedTuple
+from contextlib import closing
+from typing import TYPE_CHECKING
 
-from bd.store.group_commit.requests import AT_ONCE
+from bd.core.model import Bead, Snapshot
+from bd.core.schema import AGENT_FIELDS, agent_path
+from bd.core.times import instant_of, timedelta
+from bd.operations.base import asked
+from bd.operations.init import Init
+from bd.policy.readiness import next_turn
+from bd.simulation.beats import Beats
+from bd.simulation.clone import SimulatedClone
+from bd.simulation.connection import Faults, Line
+from bd.simulation.loop import Events
+from bd.simulation.machine import START
+from bd.simulation.tally import Tally
+from bd.store.cache.shared import Commits
+from bd.store.contract import PUBLISHED, VIEW, Draft
+from bd.store.memory.server import MemoryServer
+from bd.store.yaml import editor
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    import random
+    from collections.abc import Iterator, Mapping
+    from typing import Any
 
-    from bd.simulation.loop import Events
+    from bd.core.settings import Settings
+    from bd.simulation.scenario import Scenario
+    from bd.store.cache.shared import Parsed
 
-
-class Write:
-    """What one transaction wants: to make beads, to close the one in hand, to claim the next. `verdict` is None until it is decided.
-
-    True: it is done, and a claim that came with a close may have `claimed` nothing. False: there was nothing to claim.
-    `tip` is where the branch stood then: who has seen less does not know of it yet.
-    """
-
-    __slots__ = ("claimed", "claims", "closes", "creates", "is_asked", "tip", "uid", "verdict")
-
-    def __init__(self, uid: int, *, creates: int = 0, closes: bool = False, claims: bool = False) -> None:
-        self.uid = uid
-        self.creates = creates
-        self.closes = closes
-        self.claims = claims
-        self.claimed = False
-        self.is_asked = False
-        self.tip = 0
-        self.verdict: bool | None = None
-
-    @property
-    def needs_bead(self) -> bool:
-        """Whether it is a claim alone."""
-        return self.claims and not self.closes
-
-
-class Sight(NamedTuple):
-    """What one look shows: the tip, how many beads are ready, and the intents in the order that this tip gives."""
-
-    tip: int
-    ready: int
-    intents: Sequence[Write] = ()
-
-    def place(self, write: Write) -> int:
-        """How many of the intents come before a write."""
-        return bisect_left(self.intents, _turn(self.tip, write), key=lambda other: _turn(self.tip, other))
-
-    def ready_for(self, write: Write) -> int:
-        """How many beads those before a write leave."""
-        ready = self.ready
-        for other in self.intents[: self.place(write)]:
-            ready += other.creates - (other.claims and ready > 0)
-        return ready
-
-
-class Tally:
-    """What a run counts. `pushes` move the branch, or try to; `asks` move intents, and `signs` the refs of heartbeats.
-
-    `own_pushes` are those that the agents' claims and closes needed, asks among them; the others made beads. `reads` are
-    fetches and listings. `by_minute` has every push.
-    """
-
-    def __init__(self, minutes: int) -> None:
-        self.arrived = self.claims = self.closes = 0
-        self.pushes = self.lost = self.asks = self.signs = self.own_pushes = 0
-        self.looks = self.reads = 0
-        self.last_close_s = 0.0
-        self.waits_s: list[float] = []
-        self.by_minute = [0] * minutes
-
-    def count_push(self, at_s: float, write: Write, *, beside: bool = False) -> None:
-        """A push of this write's author: for the branch, or `beside` it."""
-        self.pushes += not beside
-        self.asks += beside
-        self.own_pushes += not write.creates
-        self._count_at(at_s)
-
-    def count_sign(self, at_s: float) -> None:
-        """A heartbeat."""
-        self.signs += 1
-        self._count_at(at_s)
-
-    def _count_at(self, at_s: float) -> None:
-        minute = int(at_s // 60)
-        if minute < len(self.by_minute):
-            self.by_minute[minute] += 1
+BRANCH = "refs/heads/main"
+_FOUNDER = "human:simulation"
 
 
 class Hub:
-    """The hub's state as it is now, whoever knows it."""
+    """The hub's server as it is now, whoever knows it."""
 
-    def __init__(self, events: Events, duration_s: float) -> None:
-        self.tally = Tally(max(1, round(duration_s / 60)))
-        self.tip = 0
-        self.intents: dict[int, Write] = {}
-        self._events = events
-        self._ready: deque[float] = deque()
-        self._uids = 0
-        self._shown_at: tuple[int, int] = (-1, -1)
-        self._shown: Sequence[Write] = ()
-        self._asked = 0
-        self._working = 0
-        self._bead_seconds = self._work_seconds = self._reckoned_s = 0.0
+    def __init__(self, scenario: Scenario, rng: random.Random) -> None:
+        self.events = Events()
+        self.ends_s = scenario.duration_s
+        self.rng = rng
+        self.line = Line(scenario.fetch_s, scenario.push_s)
+        self.faults = Faults()
+        self.server = MemoryServer()
+        self.commits = Commits()
+        self.tally = Tally(max(1, round(scenario.duration_s / 60)))
+        self.beats = Beats(self, scenario.heartbeat_s)
+        self.settings: Mapping[str, Any] = scenario.local_settings
+        self.config: Mapping[str, Any] = {}
+        self.merged: Settings | None = None
+        # What the agents say of themselves; the tips that pushes have moved the branch from, not counted yet.
+        self.heard: dict[str, dict[str, Any]] = {}
+        self.heard_at = "1970-01-01T00:00:00Z"
+        self.silent: set[str] = set()  # the claims whose holders have died
+        self.apart: set[str] = set()  # groups whose members are not equals
+        self._moves: list[tuple[float, str, str]] = []
+        self._turns: tuple[str, float] = ("", 0.0)
+        self._nothing: dict[str, tuple[str, float]] = {}
+        self._found(scenario)
 
-    # --- beads ---
+    def _found(self, scenario: Scenario) -> None:
+        """Make the hub, its agents' files, and what is there at the start; nothing of it is counted, or takes time."""
+        with closing(SimulatedClone(self)) as clone:
+            fields = dict(scenario.hub_settings)
+            clone.create_hub(Init(**asked(clone.virtual, _FOUNDER, prefix="sim", fields=fields, ignored=[])))
+            if scenario.takes_side_refs:
+                clone.sides.probe(clone.virtual.now())
+            else:
+                clone.sides.give_up("the server takes no side refs", clone.virtual.now())
+            files = {
+                agent_path(name): editor.document(file, AGENT_FIELDS).encode() for name, file in scenario.agent_files.items()
+            }
+            if files:
+                draft = Draft("agents of the simulation", "simulation <simulation@bd>", int(START.timestamp()), dict(files))
+                [commit] = self.server.repository.write_commits(self.tip, [draft])
+                self.server.repository.update_refs([(BRANCH, commit, None)])
+            clone.virtual.settle()
+        self.reset()
+
+    def reset(self) -> None:
+        """Count from here."""
+        self.count()
+        arrived, ready = self.tally.arrived, self.tally.ready_at_s
+        self.tally.__init__(len(self.tally.by_minute))  # type: ignore[misc]
+        self.tally.arrived = arrived
+        self.tally.ready_at_s = dict.fromkeys(ready, 0.0)
 
     @property
-    def waiting(self) -> int:
-        """How many beads are ready and nobody's."""
-        return len(self._ready)
+    def tip(self) -> str:
+        """The branch's tip; empty before there is a hub."""
+        return self.server.repository.ref(BRANCH) or ""
 
-    def begin_work(self) -> None:
-        """An agent begins with a bead."""
-        self._reckon()
-        self._working += 1
+    def clone(self, *, takes_side_refs: bool = True) -> SimulatedClone:
+        """Open another clone, which has fetched the hub as it is now."""
+        made = SimulatedClone(self)
+        self.show(made)
+        if takes_side_refs:
+            made.sides.take_word(made.virtual.now())
+        else:
+            made.sides.give_up("the server takes no side refs", made.virtual.now())
+        return made
 
-    def end_work(self) -> None:
-        """An agent has worked, and will close."""
-        self._reckon()
-        self._working -= 1
+    def show(self, clone: SimulatedClone) -> None:
+        """Bring a clone to the hub as it is now, as a fetch would."""
+        clone.repo.set_private_refs({PUBLISHED: self.tip, VIEW: self.tip})
 
-    def seconds(self) -> tuple[float, float]:
-        """How long beads have waited in all, those that still wait among them, and how long agents have worked."""
-        self._reckon()
-        return self._bead_seconds, self._work_seconds
+    # --- what pushes change ---
 
-    def _reckon(self) -> None:
-        """Bring the sums up to now; before every change of what they count."""
-        since_s = self._events.now_s - self._reckoned_s
-        self._bead_seconds += len(self._ready) * since_s
-        self._work_seconds += self._working * since_s
-        self._reckoned_s = self._events.now_s
+    def moved(self, before: str) -> None:
+        """A push has moved the branch."""
+        self._moves.append((self.events.now_s, before, self.tip))
 
-    def write(self, *, creates: int = 0, closes: bool = False, claims: bool = False) -> Write:
-        """A new write with a name of its own."""
-        self._uids += 1
-        return Write(self._uids, creates=creates, closes=closes, claims=claims)
+    def count(self) -> None:
+        """Count what the pushes so far have changed. Late, for the clone that made a commit knows its files best."""
+        moves, self._moves = self._moves, []
+        repo = self.server.repository
+        for at_s, before, after in moves:
+            old = self.commits.at(repo, before) if before else None
+            new = self.commits.at(repo, after)
+            changed = new.beads.differing(old.beads) if old else set(new.beads)
+            for bead_id in sorted(changed):
+                kept, was = new.one(bead_id), old.one(bead_id) if old else None
+                if kept is not None:
+                    retry_at = kept.head.get("retry_at")
+                    retry_s = (instant_of(retry_at) - START).total_seconds() if retry_at else 0.0
+                    self.tally.seen(at_s, bead_id, was.head if was else None, kept.head, retry_s)
+        if moves:
+            self.commits.forget_old()
 
-    def sight(self) -> Sight:
-        """What a look shows now; of more intents than one push carries out, the oldest."""
-        state = (self.tip, self._asked)
-        if state != self._shown_at:
-            self._shown = in_order(self.tip, (self.intents[uid] for uid in sorted(self.intents)[:AT_ONCE]))
-            self._shown_at = state
-        return Sight(self.tip, len(self._ready), self._shown)
+    # --- what members of a group share ---
 
-    def accepts(self, base: int, folded: Iterable[Write]) -> bool:
-        """Whether a push decided on `base` lands now: the branch stands there still, and so does every intent that it folds."""
-        return self.tip == base and all(write.uid in self.intents for write in folded)
+    def is_shared(self, group: str) -> bool:
+        """Return whether the members of a group get the same answer: no bead is meant for one of them alone."""
+        return group not in self.apart
 
-    def land(self, writes: Iterable[Write]) -> None:
-        """A push has landed: each write is decided on what the ones before it left."""
-        self.tip += 1
-        for write in writes:
-            self._decide(write)
-            self.intents.pop(write.uid, None)
+    def knows_nothing(self, group: str) -> bool:
+        """Return whether a member of this group has found nothing at this very tip, and time alone has changed nothing since."""
+        tip, until_s = self._nothing.get(group, ("", 0.0))
+        return tip == self.tip and self.events.now_s < until_s
 
-    def _decide(self, write: Write) -> None:
-        now_s = self._events.now_s
-        self._reckon()
-        self._ready.extend([now_s] * write.creates)
-        self.tally.arrived += write.creates
-        if write.closes:
-            self.tally.closes += 1
-            self.tally.last_close_s = now_s
-        if write.claims and self._ready:
-            write.claimed = True
-            self.tally.claims += 1
-            self.tally.waits_s.append(now_s - self._ready.popleft())
-        write.verdict = write.claimed or not write.needs_bead
-        write.tip = self.tip
+    def found_nothing(self, group: str, tip: str) -> None:
+        """Note that a member of a group has found nothing at a tip."""
+        self._nothing[group] = tip, self.next_turn_s(tip)
 
-    # --- intents ---
-
-    def ask(self, write: Write) -> None:
-        """An intent has arrived beside the branch."""
-        self._asked += 1
-        write.is_asked = True
-        self.intents[write.uid] = write
-
-    def withdraw(self, write: Write) -> bool:
-        """Its author takes an intent back; False where somebody has carried it out meanwhile."""
-        self._asked += 1
-        write.is_asked = False
-        return self.intents.pop(write.uid, None) is not None
+    def next_turn_s(self, tip: str) -> float:
+        """Return when time alone next changes what is ready at a tip; infinite if it does not."""
+        known, until_s = self._turns
+        if known == tip and self.events.now_s < until_s:
+            return until_s
+        turn = next_turn(_Waiting(self.commits.at(self.server.repository, tip)), START + timedelta(seconds=self.events.now_s))
+        self._turns = tip, (turn - START).total_seconds() if turn is not None else float("inf")
+        return self._turns[1]
 
 
-def in_order(tip: int, writes: Iterable[Write]) -> Sequence[Write]:
-    """Writes in the order in which they are decided on this tip: any that depends on nothing else will do."""
-    return tuple(sorted(writes, key=lambda write: _turn(tip, write)))
+class _Waiting(Snapshot):
+    """Only the beads that wait: time alone changes no others."""
 
+    def __init__(self, parsed: Parsed) -> None:
+        self._parsed = parsed
 
-def _turn(tip: int, write: Write) -> tuple[int, int]:
-    return zlib.crc32(b"%d %d" % (tip, write.uid)), write.uid
+    def live(self) -> Iterator[Bead]:
+        return (Bead(kept.head) for kept in self._parsed.waiting.values())

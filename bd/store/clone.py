@@ -67,9 +67,17 @@ class Clone(Replica):
         on_wait: Callable[[], None] | None = None,
         on_note: Callable[[str], None] | None = None,
         derivations: Sequence[Derivation] = (),
+        cache: Any = None,
     ) -> None:
         super().__init__(
-            place, runtime, flags, on_progress=on_progress, on_wait=on_wait, on_note=on_note, derivations=derivations
+            place,
+            runtime,
+            flags,
+            on_progress=on_progress,
+            on_wait=on_wait,
+            on_note=on_note,
+            derivations=derivations,
+            cache=cache,
         )
         self._operations = operations
 

@@ -51,7 +51,8 @@ NEVER = "1970-01-01T00:00:00Z"
 class Replica:
     """An opened hub on one machine (`runtime`).
 
-    `flags` is the top layer of settings; `on_progress(done, of, what)` reports long work.
+    `flags` is the top layer of settings; `on_progress(done, of, what)` reports long work. `cache` is a `SharedCache`, where many
+    clones of one process share what they have read.
     """
 
     def __init__(
@@ -64,6 +65,7 @@ class Replica:
         on_wait: Callable[[], None] | None = None,
         on_note: Callable[[str], None] | None = None,
         derivations: Sequence[Derivation] = (),
+        cache: Any = None,
     ) -> None:
         self.place = place
         self.runtime = runtime
@@ -77,7 +79,7 @@ class Replica:
         self.on_state: Callable[[str], None] | None = None  # called with each state of a write, for `bd -v`
         self.on_written: Callable[[], None] | None = None  # called after every write and every sync of this process
         self.on_tried: Callable[[], None] | None = None  # called after every attempt to write or sync
-        self._cache: Cache | None = None
+        self._cache: Cache | None = cache
         self._memory: list[Cache] = []
         self._held: Lock | None = None
         # True if the last fetch was a moment ago when the lock was taken: then a write may push before it fetches.

@@ -8,8 +8,13 @@ import pytest
 
 from bd.core.model import Bead, Change, Overlay, Snapshot
 from bd.core.schema import BEAD_FIELDS, CONFIG_PATH, LONG_FIELDS, agent_path, bead_path, capacity_path, fields_of_path
+from bd.store.cache.shared import Commits, SharedCache
+from bd.store.contract import Draft
 from bd.store.hub_location import locate
+from bd.store.memory.place import MemoryPlace
+from bd.store.memory.server import MemoryServer
 from bd.store.replica import Replica
+from bd.store.snapshot import CachedSnapshot
 from bd.store.yaml import editor
 from tests.memory import MemorySnapshot, held, make_bead
 from tests.runtime import open_clone
@@ -115,6 +120,27 @@ def git_aside(local_hub: Clone) -> Snapshot:
     return hub.snapshot_aside(commit)
 
 
+def in_shared_memory(local_hub: Clone) -> Snapshot:
+    """Two commits in memory, the second by a clone that shares with others what it has read."""
+    place: Any = MemoryPlace(MemoryServer())
+    commits = Commits()
+    others = {
+        **files_of(BEADS[:3], ARCHIVED, RECORDS),
+        "beads/hub-gone2.yaml": "id: hub-gone2\n",
+        agent_path("gone"): "name: gone\n",
+    }
+    real = files_of(BEADS, ARCHIVED, RECORDS)
+    made: list[str] = []
+    for files in (others, {**dict.fromkeys(others), **real}):
+        content = {path: None if text is None else text.encode() for path, text in files.items()}
+        draft = Draft("by hand", "Ada <ada@example.org>", 0, content)
+        made += place.repo.write_commits(made[-1] if made else None, [draft])
+        SharedCache(commits, place.repo).move_to(made[-1])
+    cache: Any = SharedCache(commits, place.repo)
+    cache.move_to(made[-1])
+    return CachedSnapshot(cache, made[-1])
+
+
 _OPEN: list[Replica] = []
 
 
@@ -124,7 +150,9 @@ def _opened(local_hub: Clone) -> Snapshot:
     return hub.snapshot()
 
 
-@pytest.fixture(params=[in_memory, overlaid, git_cold, git_warm, git_forward, git_aside], ids=lambda make: make.__name__)
+@pytest.fixture(
+    params=[in_memory, overlaid, git_cold, git_warm, git_forward, git_aside, in_shared_memory], ids=lambda make: make.__name__
+)
 def snapshot(request: pytest.FixtureRequest, local_hub: Clone) -> Iterator[Snapshot]:
     make: Callable[[Clone], Snapshot] = request.param
     yield make(local_hub)

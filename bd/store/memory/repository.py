@@ -9,6 +9,7 @@ from bd.core.schema import volume_of
 from bd.store.archive.volumes import shelf_of
 from bd.store.contract import ZERO, Entry
 from bd.store.object_names import name_of
+from bd.store.persistent_map import PersistentMap
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -16,9 +17,10 @@ if TYPE_CHECKING:
     from bd.store.archive.volumes import Shelf
     from bd.store.contract import Draft
 
-    Files = Mapping[str, tuple[str, str]]  # path -> (mode, blob)
+    Files = PersistentMap[tuple[str, str]]  # path -> (mode, blob)
 
 _LENGTH = 40
+_NO_FILES: Files = PersistentMap()
 
 
 class MemoryObjects:
@@ -29,6 +31,9 @@ class MemoryObjects:
         # The files of each tree: path -> (mode, blob).
         self.trees: dict[str, Files] = {}
         self._headers: dict[str, tuple[str, list[str]]] = {}
+        # For each commit the length of the longest way to a first one (no commit is as deep as what comes after it), and one
+        # far before it.
+        self._places: dict[str, tuple[int, str]] = {}
         self.shelf: Shelf | None = None
 
     def read(self, name: str, *, at_most: int | None = None) -> bytes | None:
@@ -75,7 +80,47 @@ class MemoryObjects:
 
     def files(self, commit: str) -> Files:
         """Return the files of a commit. Raises Damaged where it is not here."""
-        return self.trees.get(self._header(commit)[0], {})
+        return self.trees.get(self._header(commit)[0], _NO_FILES)
+
+    def tree(self, commit: str) -> str:
+        """Return the name of a commit's tree. Raises Damaged where it is not here."""
+        return self._header(commit)[0]
+
+    def depth(self, commit: str) -> int:
+        """Return how many commits the longest way from here to a first commit has."""
+        return self._place(commit)[0]
+
+    def _place(self, commit: str) -> tuple[int, str]:
+        """Return a commit's depth, and one far before it on its line; the commit itself where a line begins or lines meet."""
+        found = self._places.get(commit)
+        if found is not None:
+            return found
+        waiting = [commit]
+        while waiting:
+            one = waiting[-1]
+            parents = self.parents(one)
+            unknown = [parent for parent in parents if parent not in self._places]
+            if unknown:
+                waiting += unknown
+                continue
+            self._places[waiting.pop()] = self._placed(one, parents)
+        return self._places[commit]
+
+    def _placed(self, commit: str, parents: Sequence[str]) -> tuple[int, str]:
+        if len(parents) != 1:
+            return 1 + max((self._places[parent][0] for parent in parents), default=0), commit
+        depth, jump = self._places[parents[0]]
+        before, further = self._places[jump]
+        # Twice as far where the last two jumps were equally long: any ancestor is then a few jumps away.
+        return depth + 1, further if depth - before == before - self._places[further][0] else parents[0]
+
+    def ancestor(self, commit: str, depth: int) -> str | None:
+        """Return the commit of this depth on the way back from one; None where lines meet on the way."""
+        while (place := self._place(commit))[0] > depth:
+            if place[1] == commit:
+                return None
+            commit = place[1] if self._place(place[1])[0] >= depth else self.parents(commit)[0]
+        return commit
 
     def _header(self, commit: str) -> tuple[str, list[str]]:
         """Return the tree and the parents of a commit, read once."""
@@ -111,6 +156,8 @@ class MemoryRepository:
         self.objects = MemoryObjects()
         self.timeout_s = 60.0
         self._refs: dict[str, str] = {}
+        # The same names by folder (`refs/bd/claims/`): a server has thousands of them, and few are asked for.
+        self._by_folder: dict[str, dict[str, None]] = {}
 
     def close(self) -> None:
         """Do nothing: there are no helper processes."""
@@ -123,7 +170,9 @@ class MemoryRepository:
 
     def refs(self, prefix: str) -> dict[str, str]:
         """Return all refs below a prefix."""
-        return {name: oid for name, oid in self._refs.items() if name.startswith(prefix)}
+        folder = _folder_of(prefix)
+        names = self._by_folder.get(folder, {}) if folder else self._refs
+        return {name: self._refs[name] for name in names if name.startswith(prefix)}
 
     def update_refs(self, updates: Iterable[tuple[str, str | None, str | None]]) -> None:
         """Set refs, all or none: (name, new, old). Raises TryAgain if a ref is not what was expected."""
@@ -135,31 +184,79 @@ class MemoryRepository:
         for name, new, _ in moves:
             if new is None:
                 self._refs.pop(name, None)
+                self._by_folder.get(_folder_of(name), {}).pop(name, None)
             else:
-                self._refs[name] = new
+                self._set(name, new)
 
     def set_private_refs(self, values: Mapping[str, str]) -> None:
         """Set refs that only this clone writes."""
-        self._refs.update(values)
+        for name, new in values.items():
+            self._set(name, new)
+
+    def _set(self, name: str, new: str) -> None:
+        if name not in self._refs:
+            self._by_folder.setdefault(_folder_of(name), {})[name] = None
+        self._refs[name] = new
 
     # --- history ---
 
     def is_ancestor(self, older: str, newer: str) -> bool:
         """Return whether `older` is `newer` or in its history."""
-        return older == newer or older in self._history(newer)
+        if older == newer:
+            return newer in self.objects.contents
+        if older not in self.objects.contents or newer not in self.objects.contents:
+            return False
+        least = self.objects.depth(older)
+        found = self.objects.ancestor(newer, least)
+        if found is not None:
+            return found == older
+        waiting, seen = [newer], {newer}
+        while waiting:
+            for parent in self.objects.parents(waiting.pop()):
+                if parent == older:
+                    return True
+                if parent not in seen and self.objects.depth(parent) > least:
+                    seen.add(parent)
+                    waiting.append(parent)
+        return False
+
+    def _line(self, newer: str, depth: int) -> list[str] | None:
+        """Return a commit and those before it that are deeper than `depth`, newest first; None if there was a merge."""
+        found: list[str] = []
+        commit: str | None = newer
+        while commit is not None and self.objects.depth(commit) > depth:
+            found.append(commit)
+            parents = self.objects.parents(commit)
+            if len(parents) > 1:
+                return None
+            commit = parents[0] if parents else None
+        return found
 
     def commits_between(self, older: str | None, newer: str, *, without: Iterable[str] = ()) -> list[str]:
         """Return the commits of `newer` that are in neither `older` nor `without`, oldest first."""
+        if older and not [*without] and self.is_ancestor(older, newer):
+            line = self._line(newer, self.objects.depth(older))
+            if line is not None:
+                return line[::-1]
         known = {commit for tip in (older, *without) if tip for commit in self._history(tip)}
         return [commit for commit in reversed(self._history(newer)) if commit not in known]
 
     def messages(self, tip: str, since: Sequence[str]) -> Iterator[tuple[str, str]]:
         """Yield (commit, message) of the commits in `tip` and not in the common history of `since`, newest first."""
-        there = [set(self._history(commit)) for commit in since if commit in self.objects.contents]
+        named = [commit for commit in since if commit in self.objects.contents]
+        if named and all(self.is_ancestor(commit, tip) for commit in named):
+            line = self._line(tip, min(map(self.objects.depth, named)))
+            if line is not None:  # on one line, all of them share the history of the oldest
+                yield from ((commit, self._message(commit)) for commit in line)
+                return
+        there = [set(self._history(commit)) for commit in named]
         known = set.intersection(*there) if there else set()
         for commit in self._history(tip):
             if commit not in known:
-                yield commit, self.objects.known(commit).partition(b"\n\n")[2].decode()
+                yield commit, self._message(commit)
+
+    def _message(self, commit: str) -> str:
+        return self.objects.known(commit).partition(b"\n\n")[2].decode()
 
     def ever_had(self, commit: str, path: str) -> bool:
         """Return whether the path ever existed, in all of a commit's history."""
@@ -180,14 +277,12 @@ class MemoryRepository:
 
     def diff(self, old: str | None, new: str, *paths: str) -> list[Entry]:
         """Return the files in which two commits differ, as they are in the newer one. With `old` None, every file."""
-        before = self.objects.files(old) if old else {}
+        before = self.objects.files(old) if old else _NO_FILES
         after = self.objects.files(new)
-        if before is after:
-            return []
         found = []
-        for path in sorted({**before, **after}):
+        for path in sorted(before.differing(after)):
             was, now = before.get(path), after.get(path)
-            if was != now and (not paths or any(path == one or path.startswith(f"{one}/") for one in paths)):
+            if not paths or any(path == one or path.startswith(f"{one}/") for one in paths):
                 mode = now[0] if now else "100644"
                 found.append(Entry(path, now[1] if now else None, mode, was[1] if was else None))
         return found
@@ -206,16 +301,36 @@ class MemoryRepository:
         return made
 
     def _commit(self, base: str | None, draft: Draft) -> str:
-        files = dict(self.objects.files(base)) if base else {}
-        for path, content in draft.files.items():
-            if content is None:
-                files.pop(path, None)
-            else:
-                files[path] = (draft.modes.get(path, "100644"), self.objects.write("blob", content))
-        listing = "".join(f"{mode} {oid} {path}\n" for path, (mode, oid) in sorted(files.items()))
-        tree = name_of(b"tree", listing.encode("utf-8", "surrogateescape"), _LENGTH)
+        before = self.objects.files(base) if base else _NO_FILES
+        changes = {
+            path: None if content is None else (draft.modes.get(path, "100644"), self.objects.write("blob", content))
+            for path, content in draft.files.items()
+        }
+        files = before.after(changes)
+        tree = _tree_name(self.objects.tree(base) if base else "", before, changes)
         self.objects.trees[tree] = files
         head = f"tree {tree}\n" + (f"parent {base}\n" if base else "")
         written, placed = (f"{draft.author} {at_s} +0000" for at_s in (draft.at_s, draft.placed_s))
         text = f"{head}author {written}\ncommitter {placed}\n\n{draft.message}".encode()
         return self.objects.write("commit", draft.sign(text) if draft.sign else text)
+
+
+def _folder_of(name: str) -> str:
+    """Return the first three parts of a ref's name, with the last slash; empty if it has no three."""
+    parts = name.split("/", 3)
+    return "/".join([*parts[:3], ""]) if len(parts) > 3 else ""
+
+
+def _tree_name(base: str, before: Files, changes: Mapping[str, tuple[str, str] | None]) -> str:
+    """Return the name of the tree that a tree becomes by these changes: a sum over its files, whatever order they came in."""
+    total = int(base or "0", 16)
+    for path, file in changes.items():
+        total += _weight(path, file) - _weight(path, before.get(path))
+    return f"{total % 16**_LENGTH:0{_LENGTH}x}"
+
+
+def _weight(path: str, file: tuple[str, str] | None) -> int:
+    if file is None:
+        return 0
+    mode, oid = file
+    return int(name_of(b"tree", f"{mode} {oid} {path}".encode("utf-8", "surrogateescape"), _LENGTH), 16)
