@@ -387,6 +387,8 @@ def test_what_the_page_shows_comes_out(page: Path, session: Callable[[str], Sess
 
 # Not typed, and why: a line of a ```sh block, without its comment.
 NOT_TYPED = {
+    "bd simulate --scenario examples/scenarios/team.yaml --chart afternoon.svg": "it is a file of the repository",
+    "bd simulate --scenario examples/scenarios/team.yaml --timeline 1": "the same",
     "make demo": "tests/fleet has its tests, and this repository's CI types it",
     "make test": "these are the tests",
     "pip install .": "installs from the network",

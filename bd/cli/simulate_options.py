@@ -9,6 +9,7 @@ from bd.cli.spec import DURATION, INTEGER, Flag, Kind, Option, list_option, one_
 from bd.core.errors import BadInput
 from bd.core.times import duration_s
 from bd.simulation.scenario import RETRIES, SERVICE_TIMES, Scenario
+from bd.simulation.scenario_file import rate_of, read
 from bd.simulation.sweep import SWEPT, WHOLE, Sweep
 
 if TYPE_CHECKING:
@@ -17,14 +18,6 @@ if TYPE_CHECKING:
 _NUMBER = re.compile(r"\d+(?:\.\d+)?\Z", re.ASCII)
 _NUMBERS = (*WHOLE, "load")
 _DEFAULT = Scenario()
-
-
-def rate_of(text: str) -> float:
-    """Parse a rate into a number per second. Raises BadInput."""
-    number, slash, unit = text.partition("/")
-    if not slash or not _NUMBER.match(number) or unit not in ("s", "m", "h", "d"):
-        raise BadInput(f"{text!r} is not a rate", hint="write 12/h, 3/m, 0.5/s or 100/d")
-    return float(number) / duration_s(f"1{unit}")
 
 
 def sweep_of(text: str) -> Sweep:
@@ -78,16 +71,45 @@ SCENARIO = (
 )
 
 
-def scenario_of(**typed: Any) -> Scenario:
-    """Return the scenario that was typed. Raises BadInput."""
+# What a scenario file says itself: these options are for a fleet of equals.
+_OF_EQUALS = ("agents", "intervals", "cron", "arrivals", "load", "burst", "backlog", "service", "service_times")
+
+
+def scenario_of(file: str | None, **typed: Any) -> Scenario:
+    """Return the scenario that was typed, or that of a file with what was typed in its place. Raises BadInput."""
+    if file is not None:
+        return _from_file(file, typed)
     if typed["arrivals"] is not None and typed["load"]:
         raise BadInput("--arrivals and --load together", hint="--load determines the arrivals")
     intervals_s = tuple(duration_s(text) for texts in typed.pop("intervals") for text in texts)
-    known = {key: value for key, value in typed.items() if value is not None}
-    names = {name.replace("-", "_"): key for name, key in SWEPT.items()} | {"duration": "duration_s"}
-    scenario = Scenario(**{names.get(name, name): value for name, value in known.items()})
+    scenario = Scenario(**_named(typed))
     if intervals_s:
         scenario = scenario._replace(intervals_s=intervals_s)
+    return _checked(scenario)
+
+
+def _from_file(file: str, typed: dict[str, Any]) -> Scenario:
+    defaults = {option.name: option.default for option in SCENARIO}
+    flags = {option.name: option.flags[0].removeprefix("--") for option in SCENARIO}
+    given = {name: value for name, value in typed.items() if value not in (None, defaults[name]) and value != ()}
+    odd = [name for name in _OF_EQUALS if name in given]
+    if odd:
+        raise BadInput(f"--{flags[odd[0]]} and --scenario together", hint="write it into the file")
+    try:
+        with open(file, "rb") as opened:
+            data = opened.read()
+    except OSError as error:
+        raise BadInput(f"{file} can't be read: {error.strerror}") from None
+    return _checked(read(data, file)._replace(**_named(given)))
+
+
+def _named(typed: dict[str, Any]) -> dict[str, Any]:
+    """Return what was typed by the names of the scenario's fields."""
+    names = {name.replace("-", "_"): key for name, key in SWEPT.items()} | {"duration": "duration_s"}
+    return {names.get(name, name): value for name, value in typed.items() if value is not None}
+
+
+def _checked(scenario: Scenario) -> Scenario:
     zeros = [name for name in ("service_s", "push_s", "fetch_s", "duration_s") if not getattr(scenario, name)]
     if zeros or not all(scenario.intervals_s):
         raise BadInput("times must be positive", hint="times and intervals are more than 0s")

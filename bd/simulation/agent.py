@@ -67,17 +67,50 @@ class Agent:
         self._peeks = 0
         self._longest_peek_s = self._interval_s
         self._told_s = -RECORD_EVERY_S
+        self._idle_s: float | None = None  # since when it has nothing to do
         self._is_idle = False
-        self.is_draining = False
+        self.is_draining = self.is_gone = self._is_dead = False
 
     # --- its life ---
 
-    def live(self) -> Process:
+    @property
+    def is_busy(self) -> bool:
+        """Whether it holds a bead."""
+        return bool(self._jobs)
+
+    @property
+    def has_room(self) -> bool:
+        """Whether it could work on another bead."""
+        return not self._is_dead and len(self._jobs) < self.group.jobs
+
+    @property
+    def active_s(self) -> float:
+        """When it was last at work."""
+        return self._now_s if self._jobs else self._standing.idle_since_s
+
+    def live(self, starts_s: float | None = None) -> Process:
         """Work for ever; agents of a fleet that has run before start at any time of their interval."""
+        yield from self._live(self._scenario.starts_s if starts_s is None else starts_s)
+        self.is_gone = True
+
+    def attend(self, token: str, bead_id: str, commit: str) -> Process:
+        """Work on one bead that a dispatcher has claimed for this agent."""
+        self.begin(token, bead_id, commit)
+        [job] = [job for job in self._jobs if job.token == token]
+        yield job.ends_s - self._now_s
+        try:
+            yield from self._finish(job, may_go_on=False)
+        except _Died as death:
+            self._is_dead = True
+            if death.back_s is not None:
+                yield death.back_s
+                self._is_dead = False
+
+    def _live(self, starts_s: float | None) -> Process:
         usual_s = (
             self._interval_s if self.group.cron or not self._scenario.peek_s else min(self._interval_s, self._scenario.peek_s)
         )
-        first_s = self._hub.rng.random() * (usual_s if self._scenario.starts_s is None else self._scenario.starts_s)
+        first_s = self._hub.rng.random() * (usual_s if starts_s is None else starts_s)
         yield first_s
         while not self.is_draining:
             try:
@@ -153,7 +186,7 @@ class Agent:
             if self._hub.knows_nothing(self.group.name):
                 yield from self._found_nothing(self._hub.tip, rest_s, NothingReady(f"nothing fits {self.name}"))
                 return
-        told = yield from self._published(Claim(**self._asked(next=True, count=1, **self._claim_args())))
+        told = yield from self._published(Claim(**self._asked(next=True, count=1, **self.claim_args())))
         if isinstance(told.error, NothingReady):
             tip = self.clone.view()
             snapshot = self.clone.snapshot(tip)
@@ -186,7 +219,8 @@ class Agent:
         rest_s: float | None = view.rest_s()
         return rest_s
 
-    def _claim_args(self) -> dict[str, Any]:
+    def claim_args(self) -> dict[str, Any]:
+        """Return the arguments of a claim for it."""
         every_s = self._hub.beats.every_s
         beat = {"heartbeat": {"interval_s": every_s, "by": "ref"}} if every_s else {}
         return {"agent": self.name, "host": "simulated", **beat}
@@ -201,6 +235,8 @@ class Agent:
         if self._jobs:
             self._standing = self._standing.found_nothing(why, tip, now_s + self._interval_s)
             return
+        if self._idle_s is None:
+            self._idle_s = now_s
         now = self.clone.virtual.now()
         self._pace = self._pace.found_nothing(now, self._hub.rng.random())
         turn_s = self._hub.next_turn_s(tip)
@@ -223,8 +259,11 @@ class Agent:
 
     def begin(self, token: str, bead_id: str, commit: str) -> None:
         """Work on one claimed bead."""
-        head = self.clone.snapshot(commit).head(bead_id)
-        job = self._make_job(self.group, bead_id, token, head.fields if head is not None else {}, self._now_s)
+        if self._idle_s is not None:
+            self._hub.tally.idles_s.append(self._now_s - self._idle_s)
+            self._idle_s = None
+        bead = self.clone.snapshot(commit).bead(bead_id)
+        job = self._make_job(self.group, bead_id, token, bead.fields if bead is not None else {}, self._now_s)
         self._jobs.append(job)
         self._hub.tally.begin_work(token, self._now_s)
         self._standing = self._standing.begun(self._now_s)
@@ -232,7 +271,7 @@ class Agent:
 
     # --- the end of an attempt ---
 
-    def _finish(self, job: Job) -> Process:
+    def _finish(self, job: Job, *, may_go_on: bool = True) -> Process:
         """Record the outcome: close and claim the next in one commit, or fail."""
         self._hub.tally.end_work(job.token, self._now_s)
         self._hub.tally.spent_usd += job.usd
@@ -247,8 +286,8 @@ class Agent:
             operation: Operation = Fail(**given, reason=job.failure, error="simulated", duration_s=int(job.took_s), **cost)
         else:
             paid: dict[str, Any] = {"cost": {"usd": job.usd}} if job.usd else {}
-            goes_on = decisions.wants_more(self._now(), self._plan) and not job.rests_s
-            following: dict[str, Any] = {"next": self._claim_args()} if goes_on else {}
+            goes_on = may_go_on and decisions.wants_more(self._now(), self._plan) and not job.rests_s
+            following: dict[str, Any] = {"next": self.claim_args()} if goes_on else {}
             operation = Close(**given, reason="Done", **paid, **following)
         told = yield from self._persistently(operation)
         if told.outcome is not None and told.outcome.change is not None and told.outcome.change.tokens:

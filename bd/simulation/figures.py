@@ -14,11 +14,13 @@ if TYPE_CHECKING:
 
 
 class Figures(NamedTuple):
-    """One run. A bead's wait is from ready to claimed; waits of beads that nobody has claimed yet are not among them.
+    """One run. A bead's wait is from ready to claimed; beads that nobody has claimed yet are left out.
 
-    `pushes` move the branch or try to, `lost` of them were too late; `asks` and `signs` are pushes beside it. `is_steady`
-    says whether the fleet keeps up: as many beads are claimed as are made, but for chance. `simulated_s` is shorter than what
-    was asked for where the fleet did nothing any more but try again.
+    `pushes` move the branch or try to, `lost` of them were too late; `asks` and `signs` are pushes of side refs. `is_steady`
+    says whether the fleet keeps up: as many beads are claimed as are made, but for chance. `simulated_s` is shorter than
+    asked for if the fleet did nothing any more but try again. `freed` are claims that had stalled, noticed `stall_p50_s` after
+    their agents had died (the median, and the longest); `idle_p50_s` is how long agents had nothing to do before they got
+    work. `empty_looks` found nothing.
     """
 
     simulated_s: float
@@ -44,6 +46,15 @@ class Figures(NamedTuple):
     looks_per_minute: float
     reads_per_minute: float
     is_steady: bool
+    empty_looks: int = 0
+    failures: int = 0
+    freed: int = 0
+    given_up: int = 0
+    stall_p50_s: float = 0.0
+    stall_max_s: float = 0.0
+    idle_p50_s: float = 0.0
+    idle_max_s: float = 0.0
+    spent_usd: float = 0.0
 
     def as_json(self) -> dict[str, Any]:
         return {key: round(value, 3) if isinstance(value, float) else value for key, value in self._asdict().items()}
@@ -55,7 +66,8 @@ def figures_of(scenario: Scenario, hub: Hub, half: tuple[int, int]) -> Figures:
     waits_s = sorted(tally.waits_s)
     minutes = max(simulated_s, 1.0) / 60
     by_minute = sorted(tally.by_minute[: max(1, int(minutes))])
-    room = sum(group.size * group.jobs for group in scenario.fleet)
+    room = sum(group.jobs * (tally.members(group.name, simulated_s) if group.is_pool else group.size) for group in scenario.fleet)
+    idles_s, stalls_s = sorted(tally.idles_s), sorted(tally.stalls_s)
     return Figures(
         simulated_s=simulated_s,
         beads=tally.arrived,
@@ -68,7 +80,7 @@ def figures_of(scenario: Scenario, hub: Hub, half: tuple[int, int]) -> Figures:
         wait_p99_s=percentile(waits_s, 0.99),
         wait_mean_s=sum(waits_s) / len(waits_s) if waits_s else 0.0,
         waiting_mean=tally.bead_seconds(simulated_s) / simulated_s,
-        utilisation=tally.work_seconds(simulated_s) / (room * simulated_s),
+        utilisation=tally.work_seconds(simulated_s) / max(room * simulated_s, 1.0),
         pushes=tally.pushes,
         lost=tally.lost,
         asks=tally.asks,
@@ -80,6 +92,15 @@ def figures_of(scenario: Scenario, hub: Hub, half: tuple[int, int]) -> Figures:
         looks_per_minute=tally.looks / minutes,
         reads_per_minute=tally.reads / minutes,
         is_steady=simulated_s >= scenario.duration_s and _keeps_up(tally.arrived - half[0], tally.waiting - half[1]),
+        empty_looks=tally.empty_looks,
+        failures=tally.failures,
+        freed=tally.freed,
+        given_up=tally.given_up,
+        stall_p50_s=percentile(stalls_s, 0.5),
+        stall_max_s=max(stalls_s, default=0.0),
+        idle_p50_s=percentile(idles_s, 0.5),
+        idle_max_s=max(idles_s, default=0.0),
+        spent_usd=tally.spent_usd,
     )
 
 

@@ -55,7 +55,7 @@ class Hub:
         self.heard: dict[str, dict[str, Any]] = {}
         self.heard_at = "1970-01-01T00:00:00Z"
         self.silent: set[str] = set()  # the claims whose holders have died
-        self.apart: set[str] = set()  # groups whose members are not equals
+        self._apart = scenario.apart
         self._moves: list[tuple[float, str, str]] = []
         self._turns: tuple[str, float] = ("", 0.0)
         self._nothing: dict[str, tuple[str, float]] = {}
@@ -83,10 +83,9 @@ class Hub:
     def reset(self) -> None:
         """Count from here."""
         self.count()
-        arrived, ready = self.tally.arrived, self.tally.ready_at_s
-        self.tally.__init__(len(self.tally.by_minute))  # type: ignore[misc]
-        self.tally.arrived = arrived
-        self.tally.ready_at_s = dict.fromkeys(ready, 0.0)
+        before, self.tally = self.tally, Tally(len(self.tally.by_minute))
+        self.tally.arrived, self.tally.histories = before.arrived, before.histories
+        self.tally.ready_at_s = dict.fromkeys(before.ready_at_s, 0.0)
 
     @property
     def tip(self) -> str:
@@ -124,9 +123,9 @@ class Hub:
             for bead_id in sorted(changed):
                 kept, was = new.one(bead_id), old.one(bead_id) if old else None
                 if kept is not None:
-                    retry_at = kept.head.get("retry_at")
+                    retry_at = kept.fields.get("retry_at")
                     retry_s = (instant_of(retry_at) - START).total_seconds() if retry_at else 0.0
-                    self.tally.seen(at_s, bead_id, was.head if was else None, kept.head, retry_s)
+                    self.tally.seen(at_s, bead_id, was.fields if was else None, kept.fields, retry_s)
         if moves:
             self.commits.forget_old()
 
@@ -134,7 +133,7 @@ class Hub:
 
     def is_shared(self, group: str) -> bool:
         """Return whether the members of a group get the same answer: no bead is meant for one of them alone."""
-        return group not in self.apart
+        return group not in self._apart
 
     def knows_nothing(self, group: str) -> bool:
         """Return whether a member of this group has found nothing at this very tip, and time alone has changed nothing since."""

@@ -6,10 +6,12 @@ import random
 from typing import TYPE_CHECKING, NamedTuple
 
 from bd.simulation.agent import Agent
+from bd.simulation.central import Dispatcher, Rebalancer
 from bd.simulation.figures import figures_of
 from bd.simulation.hub import Hub
 from bd.simulation.jobs import Jobs
 from bd.simulation.makers import Makers
+from bd.simulation.pools import PoolController
 from bd.simulation.scenario import Draws
 
 if TYPE_CHECKING:
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
 
 # A fleet that is far beyond what the hub can carry does little but lose: its run ends early.
 LOST_LIMIT = 10_000
+_SAMPLES = 240
 
 
 class Run(NamedTuple):
@@ -40,12 +43,23 @@ def run(scenario: Scenario) -> Run:
     draws = Draws(hub.rng)
     jobs = Jobs(scenario, draws)
     makers = Makers(hub, scenario, draws)
-    agents = [Agent(hub, scenario, group, name, jobs) for group in scenario.fleet for name in group.names]
+    pools = [PoolController(hub, scenario, group, jobs) for group in scenario.fleet if group.is_pool]
+    agents = [Agent(hub, scenario, group, name, jobs) for group in scenario.fleet if not group.is_pool for name in group.names]
     makers.begin()
-    for agent in agents:
-        hub.show(agent.clone)
-        hub.events.start(agent.live())
+    for clone in (*(agent.clone for agent in agents), *(pool.clone for pool in pools)):
+        hub.show(clone)
+    dispatch = scenario.dispatch
+    if dispatch is None or dispatch.how == "assign":
+        for agent in agents:
+            hub.events.start(agent.live())
+    for pool in pools:
+        hub.events.start(pool.live())
+    if dispatch is not None:
+        hub.events.start(Dispatcher(hub, dispatch, agents).live())
+    if scenario.rebalance_s:
+        hub.events.start(Rebalancer(hub, scenario.rebalance_s).live())
     hub.events.start(_watch(hub))
+    hub.events.start(_sample(hub, scenario.duration_s / _SAMPLES))
     hub.events.run(scenario.duration_s / 2)
     hub.count()
     half = (hub.tally.arrived, hub.tally.waiting)
@@ -59,3 +73,11 @@ def _watch(hub: Hub) -> Generator[float, None, None]:
     while True:
         yield 60.0
         hub.events.is_stopped = hub.tally.lost >= LOST_LIMIT
+
+
+def _sample(hub: Hub, every_s: float) -> Generator[float, None, None]:
+    """Take a sample of the run, again and again, for its chart."""
+    while True:
+        yield every_s
+        hub.count()
+        hub.tally.sample(hub.events.now_s, every_s)

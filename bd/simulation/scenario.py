@@ -44,6 +44,15 @@ class Group(NamedTuple):
     usd_per_look: float = 0.0
 
     @property
+    def is_pool(self) -> bool:
+        return "pool" in self.file
+
+    @property
+    def are_equal(self) -> bool:
+        """Whether the agents get the same answer at the same tip, whatever each has done."""
+        return not (self.file.get("budget") or self.file.get("fallback") or self.file.get("role") == "overseer")
+
+    @property
     def names(self) -> tuple[str, ...]:
         """The agents' names."""
         return tuple(f"{self.name}-{number}" for number in range(1, self.size + 1))
@@ -166,13 +175,28 @@ class Scenario(NamedTuple):
     @property
     def agent_files(self) -> dict[str, dict[str, Any]]:
         """The agents' files, by name."""
-        return {name: {"name": name, **group.file} for group in self.fleet if group.file for name in group.names}
+        return {
+            name: {"name": name, **group.file}
+            for group in self.fleet
+            if group.file
+            for name in ((group.name,) if group.is_pool else group.names)
+        }
+
+    @property
+    def apart(self) -> frozenset[str]:
+        """The groups whose agents are asked one by one."""
+        routes = bool(self.dispatch and self.dispatch.how == "assign") or any("assignee" in work.fields for work in self.work)
+        return frozenset(group.name for group in self.fleet if routes or not group.are_equal)
 
     def as_json(self) -> dict[str, Any]:
         """Everything, with the rate in beads an hour."""
         left_out = ("arrivals", "load", "groups", "work", "outages", "dispatch", "rebalance_s", "hub_settings")
         fields = {key: value for key, value in self._asdict().items() if key not in left_out and value is not None}
-        return {**fields, "intervals_s": list(self.intervals_s), "beads_per_hour": round(self.rate * 3600, 3)}
+        found = {**fields, "intervals_s": list(self.intervals_s), "beads_per_hour": round(self.rate * 3600, 3)}
+        if not self.groups:
+            return found
+        agents = {group.name: None if group.is_pool else group.size for group in self.groups}
+        return {**found, "groups": agents, "work": {work.name: round(work.rate * 3600, 3) for work in self.work}}
 
 
 def _letter(number: int) -> str:

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from bd.simulation.figures import percentile
 from bd.simulation.sweep import FALLS_BEHIND, HOLDS, OVER_LIMIT, WAITS_LONG, WHOLE, held
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     from bd.simulation.figures import Figures
     from bd.simulation.scenario import Scenario
     from bd.simulation.sweep import Run
+    from bd.simulation.tally import Happened
 
 SWEEP_COLUMNS = ["wait p50", "p95", "p99", "busy", "claims", "lost", "/claim", "/min", "p95", ""]
 _RATES = ("arrivals",)
@@ -18,6 +22,9 @@ _NUMBERS = ("load",)
 
 def heading(scenario: Scenario) -> str:
     """The scenario in a sentence."""
+    if scenario.groups:
+        groups = ", ".join(f"{'pool' if one.is_pool else one.size} {one.name}" for one in scenario.groups)
+        return f"{groups}; {rate_text(scenario.rate)} beads an hour; {scenario.retry} retries"
     intervals = ", ".join(time_text(seconds) for seconds in scenario.intervals_s)
     start = f"cron every {intervals}" if scenario.cron else f"looking every {intervals}"
     return (
@@ -39,7 +46,41 @@ def figure_rows(figures: Figures) -> list[list[str]]:
         ["pushes a claim", f"{f.pushes_per_claim:.2f} for claiming and closing"],
         ["pushes a minute", f"{f.pushes_per_minute:.1f}; in 95% of the minutes at most {f.pushes_per_minute_p95:g}"],
         ["looks a minute", f"{f.looks_per_minute:.1f} for work, {f.reads_per_minute:.1f} fetches and listings"],
+        *_more_rows(f),
     ]
+
+
+def _more_rows(f: Figures) -> list[list[str]]:
+    """Return what only some scenarios have."""
+    rows: list[list[str]] = []
+    if f.failures or f.given_up:
+        rows.append(["failed attempts", f"{f.failures}, {f.given_up} beads given up"])
+    if f.freed:
+        noticed = f"p50 {time_text(f.stall_p50_s)}, at most {time_text(f.stall_max_s)} after the death"
+        rows.append(["stalled claims", f"{f.freed} freed, {noticed}"])
+    if f.spent_usd:
+        a_bead = f" {f.spent_usd / f.closes:.2f} a closed bead," if f.closes else ""
+        rows.append(["cost", f"{f.spent_usd:.2f} USD;{a_bead} {f.empty_looks} looks found nothing"])
+    return rows
+
+
+def wait_rows(waits_by: Mapping[str, Sequence[float]]) -> list[list[str]]:
+    """Return the waits of each kind of work."""
+    return [
+        [name, str(len(waits)), *(time_text(percentile(sorted(waits), part)) for part in (0.5, 0.95, 0.99))]
+        for name, waits in sorted(waits_by.items())
+    ]
+
+
+def timeline_rows(told: Sequence[Happened]) -> list[list[str]]:
+    """Return what happened to a bead."""
+    return [[clock_text(one.at_s), one.what, one.agent] for one in told]
+
+
+def clock_text(seconds: float) -> str:
+    """Return a time of the simulated clock, `1:02:03`."""
+    whole = int(seconds)
+    return f"{whole // 3600}:{whole // 60 % 60:02}:{whole % 60:02}"
 
 
 def sweep_row(name: str, run: Run) -> list[str]:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
+
+from bd.simulation.jobs import KIND
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -15,6 +18,15 @@ class Happened(NamedTuple):
     at_s: float
     what: str
     agent: str = ""
+
+
+class Sample(NamedTuple):
+    """How it stands at one time; the pushes are those since the sample before."""
+
+    at_s: float
+    waiting: int
+    working: int
+    pushes_per_minute: float
 
 
 class Tally:
@@ -33,6 +45,10 @@ class Tally:
         self._working: dict[str, float] = {}
         self.waits_s: list[float] = []
         self.stalls_s: list[float] = []
+        self.idles_s: list[float] = []  # from when an agent found nothing until it had work again
+        self.samples: list[Sample] = []
+        self._pushed = 0
+        self._members: dict[str, list[tuple[float, int]]] = {}
         self.by_minute = [0] * minutes
         self.histories: dict[str, list[Happened]] = {}
         self.waits_by: dict[str, list[float]] = {}
@@ -59,6 +75,13 @@ class Tally:
         if minute < len(self.by_minute):
             self.by_minute[minute] += 1
 
+    def sample(self, at_s: float, since_s: float) -> None:
+        """Note how it stands."""
+        pushed = self.pushes + self.asks + self.signs
+        waiting = sum(ready_s <= at_s for ready_s in self.ready_at_s.values())
+        self.samples.append(Sample(at_s, waiting, len(self._working), 60 * (pushed - self._pushed) / since_s))
+        self._pushed = pushed
+
     # --- work ---
 
     def begin_work(self, token: str, at_s: float) -> None:
@@ -72,6 +95,15 @@ class Tally:
     def work_seconds(self, now_s: float) -> float:
         """Return for how long agents have worked in all, on what they still work on, too."""
         return self._worked_s + sum(now_s - began_s for began_s in self._working.values())
+
+    def count_members(self, pool: str, number: int, at_s: float) -> None:
+        """A pool has so many members from now on."""
+        self._members.setdefault(pool, []).append((at_s, number))
+
+    def members(self, pool: str, now_s: float) -> float:
+        """Return how many members a pool had on average."""
+        sizes = [*self._members.get(pool, []), (now_s, 0)]
+        return sum(number * (after_s - at_s) for (at_s, number), (after_s, _) in pairwise(sizes)) / max(now_s, 1.0)
 
     # --- beads ---
 
@@ -116,7 +148,8 @@ class Tally:
         wait_s = max(0.0, at_s - self.ready_at_s.pop(bead_id, at_s))
         self._waiting_s += wait_s
         self.waits_s.append(wait_s)
-        self.waits_by.setdefault(str(new.get("type", "task")), []).append(wait_s)
+        kind = str((new.get("metadata") or {}).get(KIND, ""))
+        self.waits_by.setdefault(kind, []).append(wait_s)
 
     def _ended(self, at_s: float, claim: Mapping[str, Any], new: Mapping[str, Any]) -> str:
         if new.get("status") == "closed":

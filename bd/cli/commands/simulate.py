@@ -6,21 +6,26 @@ from typing import TYPE_CHECKING
 
 from bd.cli.output import progress_bar
 from bd.cli.simulate_options import SCENARIO, SWEEP, scenario_of
-from bd.cli.spec import DURATION, Command, Option, real_number
-from bd.simulation import table
-from bd.simulation.run import simulate
+from bd.cli.spec import DURATION, PATH, Command, Flag, Option, real_number
+from bd.core.errors import BadInput, NotFound
+from bd.simulation import scenario_file, table
+from bd.simulation.chart import draw
+from bd.simulation.run import run as simulated
 from bd.simulation.sweep import Bounds, held
 
 if TYPE_CHECKING:
     from typing import Any
 
     from bd.cli.app import App
+    from bd.simulation.run import Run
     from bd.simulation.scenario import Scenario
     from bd.simulation.sweep import Sweep
+    from bd.simulation.tally import Happened
 
 
 SPEC = Command(
     "simulate",
+    Option("--scenario", kind=PATH, metavar="FILE", help="A scenario file: groups of agents, kinds of work, failures, pools."),
     *SCENARIO,
     Option("--push-limit", kind=real_number(0), help="Pushes a minute that the host allows."),
     Option("--max-wait", kind=DURATION, help="How long 95% of the beads may wait at most."),
@@ -30,33 +35,75 @@ SPEC = Command(
         metavar="NAME=LOW..HIGH",
         help="Double a number from run to run, and report up to where the bounds hold.",
     ),
+    Option("--timeline", metavar="BEAD", help="Show what happened to one bead: its id, or 1 for the first that was made."),
+    Option("--chart", kind=PATH, metavar="FILE", help="Draw the run as an SVG file."),
+    Flag("--schema", help="Print the JSON Schema of a scenario file."),
     help="""Simulate a fleet: waits, lost pushes, pushes per minute.
 
-    Agents pace themselves as real ones do; every push is a race for the hub branch. Needs no hub and changes nothing.
+    Runs bd's own code for every agent on a hub in memory and a virtual clock. Needs no hub and changes nothing.
     """,
     examples=[
         "bd simulate --agents 20 --arrivals 30/h --service 20m",
         "bd simulate --interval 15m,30m,60m --cron --push-time 0.3s --json",
-        "bd simulate --load 0.7 --duration 2h --push-limit 60 --sweep agents=1..64",
+        "bd simulate --load 0.7 --duration 2h --push-limit 60 --sweep agents=1..16",
     ],
 )
 
 
-def run(app: App, push_limit: float | None, max_wait: float | None, sweep: Sweep | None, **typed: Any) -> None:
+def run(
+    app: App,
+    scenario: str | None,
+    push_limit: float | None,
+    max_wait: float | None,
+    sweep: Sweep | None,
+    timeline: str | None,
+    chart: str | None,
+    schema: bool,
+    **typed: Any,
+) -> None:
     """Simulate a fleet: waits, lost pushes, pushes per minute."""
-    scenario = scenario_of(**typed)
-    bounds = Bounds(push_limit, max_wait)
-    if sweep is not None:
-        _sweep(app, scenario, bounds, sweep)
+    if schema:
+        app.out.json(scenario_file.schema())
         return
-    figures = simulate(scenario)
-    verdict = bounds.verdict(figures)
+    asked = scenario_of(scenario, **typed)
+    bounds = Bounds(push_limit, max_wait)
+    if sweep is None:
+        _once(app, asked, bounds, timeline, chart)
+        return
+    if timeline or chart:
+        raise BadInput("--timeline and --chart are about one run, --sweep makes several", hint="leave --sweep out")
+    _sweep(app, asked, bounds, sweep)
+
+
+def _once(app: App, scenario: Scenario, bounds: Bounds, timeline: str | None, drawn: str | None) -> None:
+    """Run the scenario, and print its figures."""
+    made = simulated(scenario)
+    told = _history(made, timeline) if timeline else None
+    if drawn:
+        draw(drawn, table.heading(scenario), made.hub.tally.samples)
+    verdict, waits_by = bounds.verdict(made.figures), made.hub.tally.waits_by
     if app.out.is_json:
-        app.out.object({"scenario": scenario.as_json(), "verdict": verdict, **figures.as_json()})
+        more = {"timeline": [one._asdict() for one in told]} if told is not None else {}
+        app.out.object({"scenario": scenario.as_json(), "verdict": verdict, **made.figures.as_json(), **more})
         return
     app.out.line(table.heading(scenario))
-    app.out.table(["", f"in {table.time_text(figures.simulated_s)}"], table.figure_rows(figures))
-    app.out.line(table.verdict_words(verdict, figures))
+    app.out.table(["", f"in {table.time_text(made.figures.simulated_s)}"], table.figure_rows(made.figures))
+    if len(scenario.work) > 1:
+        app.out.table(["work", "claims", "wait p50", "p95", "p99"], table.wait_rows(waits_by))
+    if told is not None:
+        app.out.table(["at", "what", "agent"], table.timeline_rows(told))
+    app.out.line(table.verdict_words(verdict, made.figures))
+
+
+def _history(made: Run, bead: str) -> list[Happened]:
+    """Return what happened to a bead. Raises NotFound."""
+    histories = made.hub.tally.histories
+    names = list(histories)
+    number = int(bead) if bead.isdigit() else 0
+    name = names[number - 1] if 0 < number <= len(names) else bead
+    if name not in histories:
+        raise NotFound(f"no bead {bead} was made in this run", hint=f"it made {len(names)}; 1 is the first")
+    return histories[name]
 
 
 def _sweep(app: App, scenario: Scenario, bounds: Bounds, sweep: Sweep) -> None:

@@ -1,0 +1,207 @@
+"""Scenario files: what they may have, what is said of mistakes, and that what they ask for happens by the product's rules."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree as ET
+
+import jsonschema
+import pytest
+
+from bd.core.errors import BadInput
+from bd.core.schema import AGENTS_DIR
+from bd.simulation.run import Run, run
+from bd.simulation.scenario_file import AGENTS, DISPATCH, OUTAGES, TOP, WORK, read, schema
+from tests.running import run_here
+
+pytestmark = pytest.mark.one_in(2)
+
+HOUR = 3600.0
+WORDS = {"agents": [{"name": "coder", "count": 2}], "work": [{"name": "code", "arrivals": "6/h"}], "duration": "2h"}
+
+
+def scenario(**changed: Any) -> str:
+    return json.dumps({**WORDS, **changed})
+
+
+def ran(**changed: Any) -> Run:
+    return run(read(scenario(**changed).encode(), "s.yaml"))
+
+
+# --- reading ---
+
+
+def test_yaml_and_json_say_the_same() -> None:
+    text = b"duration: 2h\nagents:\n  - name: coder\n    count: 2\nwork:\n  - {name: code, arrivals: 6/h}\n"
+    assert read(text, "s.yaml") == read(scenario().encode(), "s.json")
+
+
+@pytest.mark.parametrize(
+    ("changed", "words", "hint"),
+    [
+        ({"agnets": []}, "s.yaml has no key 'agnets'", "did you mean agents?"),
+        ({"agents": [{"intervall": "5m"}]}, "s.yaml: agents[0] has no key 'intervall'", "did you mean interval?"),
+        ({"work": [{"name": "a"}, {"arivals": "1/h"}]}, "s.yaml: work[1] has no key 'arivals'", "did you mean arrivals?"),
+        ({"work": [{"arrivals": "6"}]}, "s.yaml: work[0], arrivals: '6' is not a rate", "write 12/h, 3/m, 0.5/s or 100/d"),
+        ({"work": [{"service_times": "fix"}]}, "is not one of fixed, uniform, exponential, lognormal; did you mean fixed?", None),
+        ({"agents": [{"fails": 1.5}]}, "s.yaml: agents[0], fails: 1.5 is not between 0 and 1", None),
+        ({"agents": [{"count": 0}]}, "s.yaml: agents[0], count: 0 is below 1", None),
+        ({"agents": [{"cron": "maybe"}]}, "'maybe' is neither true nor false", None),
+        ({"agents": [{"name": "a"}, {"name": "a"}]}, "two of agents have the same name", None),
+        ({"agents": []}, "s.yaml has no agents", None),
+        ({"duration": "0s"}, "a time has to be positive", None),
+        ({"outages": [{"from": "1h"}]}, "s.yaml: outages[0] has no to", None),
+        ({"dispatch": {"away_from": "1h"}}, "only one of away_from and away_to", None),
+        ({"dispatch": [1]}, "", None),
+    ],
+)
+def test_mistakes_are_named_with_their_place(changed: dict[str, Any], words: str, hint: str | None) -> None:
+    with pytest.raises(BadInput) as caught:
+        read(scenario(**changed).encode(), "s.yaml")
+    assert words in str(caught.value)
+    assert hint is None or caught.value.hint == hint
+
+
+def test_the_schema_knows_every_key_and_no_other() -> None:
+    made = schema()
+    jsonschema.Draft7Validator.check_schema(made)
+    inner = {"agents": AGENTS, "work": WORK, "outages": OUTAGES}
+    assert made["properties"].keys() == TOP.keys()
+    for key, table in inner.items():
+        assert made["properties"][key]["items"]["properties"].keys() == table.keys()
+    assert made["properties"]["dispatch"]["properties"].keys() == DISPATCH.keys()
+    jsonschema.validate(json.loads(scenario()), made)
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate({**WORDS, "agnets": []}, made)
+
+
+# --- what happens ---
+
+
+def test_agents_take_the_work_that_fits_them() -> None:
+    work = [
+        {"name": "code", "title": "Fix it", "arrivals": "6/h", "service": "5m"},
+        {"name": "papers", "title": "Research: it", "arrivals": "6/h", "service": "5m"},
+        {"name": "odd", "title": "Sweep", "backlog": 3},
+    ]
+    made = ran(agents=[{"name": "coder", "role": "coding"}, {"name": "reader", "role": "research"}], work=work, duration="4h")
+    by = {kind: set[str]() for kind in ("code", "papers", "odd")}
+    parsed = made.hub.commits.at(made.hub.server.repository, made.hub.tip)
+    for files in parsed.beads.values():
+        fields = files[0].fields
+        claimed = {one.agent for one in made.hub.tally.histories[fields["id"]] if one.what.startswith("claimed")}
+        by[fields["metadata"]["simulated"]] |= claimed
+    assert by == {"code": {"coder-1"}, "papers": {"reader-1"}, "odd": set()}
+    assert made.figures.waiting >= 3
+
+
+def test_what_fails_is_tried_again_and_given_up() -> None:
+    made = ran(work=[{"name": "bad", "backlog": 2, "fails": 1.0, "service": "1m"}], settings={"max_attempts": 2}, duration="10h")
+    assert (made.figures.claims, made.figures.failures, made.figures.given_up, made.figures.closes) == (4, 4, 2, 0)
+    told = [one.what for one in next(iter(made.hub.tally.histories.values()))]
+    assert [what for what in told if "claimed" in what] == ["claimed, attempt 1", "claimed, attempt 2"]
+
+
+def test_the_claim_of_a_dead_agent_is_noticed_and_freed() -> None:
+    agents = [{"name": "mortal", "count": 2, "dies": 0.5, "back": "5m"}, {"name": "steady", "count": 2}]
+    made = ran(agents=agents, work=[{"name": "code", "arrivals": "6/h", "service": "10m"}], duration="10h")
+    assert made.figures.freed > 2
+    # Three missed heartbeats of five minutes, the time since the last one, and until somebody looks.
+    assert 10 * 60 < made.figures.stall_p50_s <= made.figures.stall_max_s < 50 * 60
+    assert made.figures.closes > 20
+
+
+def test_an_outage_fails_what_is_tried_meanwhile() -> None:
+    work = [{"name": "code", "backlog": 4, "service": "20m", "service_times": "fixed"}]
+    made = ran(work=work, outages=[{"from": "10m", "to": "15m"}], duration="6h")
+    assert made.figures.failures >= 2
+    assert made.figures.closes == 4
+
+
+def test_a_pool_grows_with_the_work_and_shrinks_after_it() -> None:
+    pool = {"min": 0, "max": 3, "scale_interval": "30s", "idle_timeout": "5m", "cooldown_down": "1m"}
+    made = ran(agents=[{"name": "worker", "pool": pool}], work=[{"name": "bulk", "backlog": 9, "service": "10m"}], duration="6h")
+    assert made.figures.closes == 9
+    assert max(sample.working for sample in made.hub.tally.samples) == 3
+    assert made.hub.tally.members("worker", 6 * HOUR) < 2
+    record = made.hub.commits.at(made.hub.server.repository, made.hub.tip).records[AGENTS_DIR.rstrip("/")]
+    assert [path.rpartition("/")[2] for path in record] == ["worker.yaml"]
+
+
+def test_a_dispatcher_hands_out_the_work_at_once_unless_it_is_away() -> None:
+    eight: dict[str, Any] = {"agents": [{"name": "coder", "count": 8}], "duration": "8h"}
+    pushed = ran(**eight, dispatch={"how": "claim"})
+    away = ran(**eight, dispatch={"how": "claim", "away_from": "2h", "away_to": "4h"})
+    pulled = ran(**eight)
+    assert pushed.figures.closes > 30
+    assert pushed.figures.looks_per_minute == 0
+    assert pushed.figures.wait_p50_s < 10
+    assert away.figures.wait_p99_s > HOUR > pulled.figures.wait_p99_s
+    assert away.figures.closes > 30
+
+
+def test_beads_move_from_a_long_queue_to_an_idle_agent() -> None:
+    work = [{"name": "simple", "backlog": 12, "assignee": "iris-1", "priority": 4, "service": "20m"}]
+    both: dict[str, Any] = {"agents": [{"name": "iris"}, {"name": "loom"}], "work": work, "duration": "3h"}
+    alone, moved = ran(**both), ran(**both, rebalance="5m")
+    worked = {one.agent for told in moved.hub.tally.histories.values() for one in told if one.what == "closed"}
+    assert worked == {"iris-1", "loom-1"}
+    assert moved.figures.wait_mean_s < alone.figures.wait_mean_s
+    # It is idle for two minutes before it gets anything, and beads are moved every five.
+    assert 120 < moved.figures.idle_max_s < 8 * 60
+
+
+def test_a_budget_ends_the_work() -> None:
+    agents = [{"name": "coder", "budget": {"usd": 1.0}, "usd_per_hour": 1.0}]
+    made = ran(agents=agents, work=[{"name": "code", "backlog": 20, "service": "10m"}], duration="12h")
+    assert 1.0 <= made.figures.spent_usd < 3.0
+    assert made.figures.waiting > 5
+
+
+@pytest.mark.parametrize("changed", [{}, {"rebalance": "5m"}, {"dispatch": {"how": "assign", "every": "10m"}}])
+def test_the_same_seed_gives_the_same_run(changed: dict[str, Any]) -> None:
+    assert ran(**changed).figures == ran(**changed).figures
+
+
+# --- the command ---
+
+
+def test_the_command_shows_waits_by_work_a_timeline_and_a_chart(tmp_path: Path) -> None:
+    file = tmp_path / "s.yaml"
+    file.write_text(scenario(work=[{"name": "code", "arrivals": "6/h"}, {"name": "more", "backlog": 1}]), encoding="utf-8")
+    drawn = tmp_path / "run.svg"
+    out = run_here("simulate", "--scenario", str(file), "--timeline", "1", "--chart", str(drawn), cwd=tmp_path).out
+    assert out.startswith("2 coder; 6 beads an hour;")
+    assert "claimed, attempt 1" in out
+    assert [line.split()[0] for line in out.splitlines() if line.startswith(("code ", "more "))] == ["code", "more"]
+    assert len(ET.parse(drawn).getroot().findall("{http://www.w3.org/2000/svg}polyline")) == 3
+    shown = json.loads(run_here("simulate", "--scenario", str(file), "--timeline", "1", "--json", cwd=tmp_path).out)
+    assert shown["scenario"]["groups"] == {"coder": 2}
+    assert shown["timeline"][0]["what"] == "made"
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["--scenario", "none.yaml"], "none.yaml can't be read"),
+        (["--scenario", "s.yaml", "--agents", "3"], "--agents and --scenario together"),
+        (["--scenario", "s.yaml", "--interval", "3m"], "--interval and --scenario together"),
+        (["--scenario", "s.yaml", "--timeline", "hub-none"], "no bead hub-none was made"),
+        (["--timeline", "1", "--sweep", "agents=1..2"], "--timeline and --chart are about one run"),
+        (["--duration", "1m", "--chart", "no/where.svg"], "no/where.svg can't be written"),
+    ],
+)
+def test_the_command_refuses(words: list[str], says: str, tmp_path: Path) -> None:
+    (tmp_path / "s.yaml").write_text(scenario(duration="5m"), encoding="utf-8")
+    done = run_here("simulate", *words, cwd=tmp_path, check=False)
+    assert done.code != 0
+    assert says in done.err
+
+
+@pytest.mark.parametrize("path", sorted(Path(__file__).parents[1].glob("examples/scenarios/*.yaml")), ids=lambda path: path.stem)
+def test_the_examples_can_be_read(path: Path) -> None:
+    made = read(path.read_bytes(), path.name)
+    assert run(made._replace(duration_s=HOUR)).figures.claims > 0
+    assert path.read_text(encoding="utf-8") in (path.parents[2] / "docs" / "simulation.md").read_text(encoding="utf-8")
