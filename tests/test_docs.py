@@ -398,6 +398,8 @@ NOT_TYPED = {
     "~/bd/bin/pip install .": "installs from the network",
     "export PATH=~/bd/bin:$PATH": "nothing is installed there",
     "bd work --agent codemonkey -- ./agent.sh": "goes on for ever; tests/fleet has its tests",
+    "bd work --agent codemonkey --with claude --folder ../relay": "needs a program; tests/fleet has its tests",
+    "bd work --agent codemonkey --with codex -- --profile ci": "needs a program; tests/fleet has its tests",
     "bd board --watch": "goes on for ever, in a terminal",
     "bd log --follow": "goes on for ever; tests/report has its tests",
     "bd identity allow codemonkey codemonkey.pub": "there is no such key",

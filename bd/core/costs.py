@@ -53,7 +53,7 @@ def spent_of(fields: Mapping[str, Any]) -> list[Spent]:
     rest = amount_of(cost.get("usd"))
     for entry in attempts_of(cost):
         usd, reserved = amount_of(entry.get("usd")), amount_of(entry.get("reserved_usd"))
-        if usd or reserved:
+        if usd or reserved or entry.get("tokens"):  # tokens alone cost nothing that is known, and are shown
             until = "" if usd else str(entry.get("until", ""))
             found.append(Spent(str(entry.get("agent", "")), str(entry.get("at", "")), usd or reserved, until))
         rest -= usd

@@ -45,13 +45,14 @@ _AGENT_WORDS = {
 }
 # Other systems describe an agent below this key (compat/agent_files.py).
 _REGISTRATION = "agent"
-_BY_TYPE = {"expected": (), "max_cost_usd": ()}
 # Types with a default of their own that no list of types has.
 _MORE_TYPES = ("publish",)
 _LINK = (*INNER_FIELDS["links"], "hub")
 _STEALING = ("on_poll", "idle", "pending", "per_agent", "per_cycle", "base", "cross_base")
 _FRICTION = ("window", "rate", "least", "role")
 _OVERLOAD = ("failures", "attempts")
+_BY_TYPE = {"expected": (), "max_cost_usd": (), "max_duration": ()}
+_PRICE = ("input", "cached", "output")
 _TYPES_OF_RETRY = ("max_attempts", *RETRY_KEYS)
 _PLAN_KEYS = ("name", "deps", "dependencies", "inherit_labels", "tasks")
 
@@ -177,6 +178,9 @@ def _of_config(fields: Mapping[str, Any]) -> Iterator[tuple[str, str | None]]:
         if isinstance(given, dict):
             yield from _of_defaults(given, inside, types)
     yield from _in(fields.get("stealing"), _STEALING, "stealing.")
+    prices = fields.get("prices")
+    for name, price in prices.items() if isinstance(prices, dict) else ():
+        yield from _in(price, _PRICE, f"prices.{name}.")
     yield from _in(fields.get("friction"), _FRICTION, "friction.")
     yield from _in(fields.get("overload"), _OVERLOAD, "overload.")
     for number, entry in enumerate(fields.get("schedules") or []):

@@ -191,6 +191,7 @@ AGENT_FIELDS: dict[str, Kind] = {
     "skills": "map",
     "capabilities": "list",
     "models_available": "list",
+    "with": "text",
     "budget_usd": "number",
     "budget": "map",
     "cool_down": "duration",
@@ -231,6 +232,7 @@ CONFIG_FIELDS: dict[str, Kind] = {
     "friction": "any",
     "memories": "map",
     "overload": "map",
+    "prices": "map",
     "spent_keys": "map",
 }
 # The key under which the configuration keeps idempotency keys of deleted beads (key -> id), so that they are not created again.

@@ -84,6 +84,12 @@ def _claim_mode(value: Any) -> str:
     return str(value)
 
 
+def _permissions(value: Any) -> str:
+    if value not in ("edit", "full"):
+        raise BadInput(f"{value!r} is neither edit nor full")
+    return str(value)
+
+
 def _names(value: Any) -> list[str]:
     if isinstance(value, str):
         return [part.strip() for part in value.split(",") if part.strip()]
@@ -134,6 +140,7 @@ KEYS: dict[str, Key] = {
     "url_allow": Key(
         [], _names, "hosts, .endings, networks and addresses that validation may request although they are not public"
     ),
+    "permissions": Key("edit", _permissions, "what work --with lets a coding agent do: edit files, or full: anything"),
     "commit_prefix": Key("", _commit_prefix, "text that every commit subject starts with, for servers that require a pattern"),
     "commit_trailers": Key(
         [], _commit_trailers, "lines (`Key: value`) that every commit ends with, for servers that require them"
@@ -166,10 +173,10 @@ def stored(name: str, text: str) -> Any:
 # What has to be the same for everybody, such as the order of work: only the hub's own file has a say.
 HUB_KEYS = ("require_signed", "heat_half_life", "priority_boost_per_minute", "starvation_limit")
 # Settings that a person makes for one machine: neither the hub's file nor the environment counts.
-OWN_KEYS = ("url_allow",)
+OWN_KEYS = ("url_allow", "permissions")
 # Settings that concern a process alone; every other setting affects what operations decide.
 PROCESS_KEYS = frozenset(
-    "agent sign recover url_allow stop_when_cut_off export_auto board_path fresh_time retry_time lock_timeout git_timeout".split()
+    "agent sign recover url_allow permissions stop_when_cut_off export_auto board_path fresh_time retry_time lock_timeout git_timeout".split()
 )
 # Settings that are needed before the hub's file is read: the clone remembers the hub's last values.
 EARLY_KEYS = ("fresh_time", "lock_timeout", "git_timeout")
@@ -201,6 +208,7 @@ class Settings(NamedTuple):
     export_auto: bool
     board_path: str
     url_allow: list[str]
+    permissions: str
     commit_prefix: str
     commit_trailers: list[str]
     sign_off: bool
@@ -211,6 +219,9 @@ class Settings(NamedTuple):
     lock_timeout: float
     git_timeout: float
     expected: Mapping[str, Any] = {}
+    # How long an attempt may take, by type, and prices of tokens, by model or program: of this process alone.
+    max_duration: Mapping[str, Any] = {}
+    prices: Mapping[str, Any] = {}
     # The retry rules of the hub's file: the keys of a bead's `retry` map, and `types` with such maps.
     retry: Mapping[str, Any] = {}
     sources: Mapping[str, str] = {}
@@ -261,19 +272,32 @@ def merge(layers: Sequence[tuple[str, Mapping[str, Any]]]) -> Settings:
                     continue
                 raise _bad(layer, name, found, error) from None
             sources[name] = layer
-    expected: dict[str, Any] = {}
+    maps: dict[str, Any] = {name: _merged(name, layers, is_durations=name != "prices") for name in _MAPS}
+    retry = next((_lookup(mapping, "retry") for layer, mapping in layers if layer == "hub"), None)
+    return Settings(**values, **maps, retry=retry if isinstance(retry, dict) else {}, sources=sources)
+
+
+# Settings that are maps, of which each layer may set some keys.
+_MAPS = ("expected", "max_duration", "prices")
+
+
+def _merged(name: str, layers: Sequence[tuple[str, Mapping[str, Any]]], *, is_durations: bool) -> dict[str, Any]:
+    """Return a map, merged from all layers. Raises BadInput and Damaged for a bad value."""
+    merged: dict[str, Any] = {}
     for layer, mapping in reversed(layers):
-        found = _lookup(mapping, "expected") or {}
+        found = _lookup(mapping, name) or {}
+        if not is_durations:
+            merged.update(found if isinstance(found, dict) else {})
+            continue
         try:
             for value in found.values():
                 duration_s(str(value or 0))
-            expected.update(found)
-        except (BadInput, AttributeError) as error:
+            merged.update(found)
+        except (BadInput, AttributeError, TypeError, ValueError) as error:
             if layer == "hub" and _is_newer(mapping):
                 continue
-            raise _bad(layer, "expected", found, error) from None
-    retry = next((_lookup(mapping, "retry") for layer, mapping in layers if layer == "hub"), None)
-    return Settings(**values, expected=expected, retry=retry if isinstance(retry, dict) else {}, sources=sources)
+            raise _bad(layer, name, found, error) from None
+    return merged
 
 
 def may_set(name: str, layer: str) -> bool:

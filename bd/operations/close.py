@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 class Close(Operation):
     """Close beads: `ids`, `reason`, `force`; `next` ({agent, new_tokens, host, heartbeat}) also claims the next one.
 
-    `output` and `cost` ({usd, tokens}) are the result and the cost of the work; `seals` name, by bead, the outputs that were
+    `output` and `cost` ({usd, tokens, model, estimated}) are the result and the cost of the work; `seals` name, by bead, the outputs that were
     validated; `stores` are output files to be stored next to the bead (stored_outputs.py).
     """
 

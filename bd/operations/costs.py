@@ -24,12 +24,14 @@ if TYPE_CHECKING:
 class Cost(Operation):
     """Add to the cost of an attempt: `ids` (one), `usd`, `token_counts` ({input, output}), `model`; `attempt`.
 
+    `estimated`: the amounts are an estimate.
+
     Without `attempt`: the one whose token the author has, else the last one of a bead that nobody holds. Anybody may report the
     cost of an earlier attempt: it is often known late, and to others.
     """
 
     verb: ClassVar[str] = "cost"
-    takes: ClassVar[frozenset[str]] = frozenset({"attempt", "ids", "model", "token_counts", "usd"})
+    takes: ClassVar[frozenset[str]] = frozenset({"attempt", "estimated", "ids", "model", "token_counts", "usd"})
 
     def decide(self, snapshot: Snapshot, context: DecisionContext) -> Change:
         if not any(self.args.get(key) for key in ("usd", "token_counts", "model")):
@@ -43,7 +45,8 @@ class Cost(Operation):
                 return bead
             attempt, agent = self._whose(bead, snapshot)
             owners.add(agent)
-            cost = {"usd": self.args.get("usd"), "tokens": self.args.get("token_counts"), "model": self.args.get("model")}
+            told = {"usd": "usd", "tokens": "token_counts", "model": "model", "estimated": "estimated"}
+            cost = {key: self.args.get(name) for key, name in told.items()}
             paid = spending.charged(bead, cost, self.asked_at, whole=False, attempt=attempt, agent=agent, uid=self.uid)
             return lifecycle.touch(paid, self.asked_at)
 

@@ -24,17 +24,33 @@ if TYPE_CHECKING:
     from bd.core.runtime import Runtime
 
 
+# What a cost is called among the arguments of `fail`.
+_COST = {"usd": "cost_usd", "tokens": "token_counts", "model": "model", "estimated": "estimated"}
+
+
 @register
 class Fail(Operation):
     """Record failed attempts on beads: `ids`, `reason` (a kind of failure), `error` (free text), `force`.
 
-    `duration_s`, `cost_usd` and `token_counts`, if measured. `jitter` is drawn with the operation, so that a replay computes the
+    `duration_s`, `cost_usd`, `token_counts` and `model`, if known; `estimated`: the cost is an estimate. `jitter` is drawn with the operation, so that a replay computes the
     same time for the next try.
     """
 
     verb: ClassVar[str] = "fail"
     takes: ClassVar[frozenset[str]] = frozenset(
-        {"cost_usd", "duration_s", "error", "force", "ids", "jitter", "progress", "reason", "token_counts"}
+        {
+            "cost_usd",
+            "duration_s",
+            "error",
+            "estimated",
+            "force",
+            "ids",
+            "jitter",
+            "model",
+            "progress",
+            "reason",
+            "token_counts",
+        }
     )
 
     @classmethod
@@ -83,7 +99,7 @@ class Fail(Operation):
 
     def _charged(self, bead: Bead) -> Bead:
         """Return the bead with the total cost of the attempt, if measured."""
-        cost = {"usd": self.args.get("cost_usd"), "tokens": self.args.get("token_counts")}
+        cost = {key: self.args.get(name) for key, name in _COST.items()}
         is_told = any(value is not None for value in cost.values())
         return spending.charged(bead, cost, self.asked_at, whole=True) if is_told else bead
 

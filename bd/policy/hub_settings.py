@@ -134,7 +134,6 @@ _STEALING = stealing.Rules()
 _FRICTION = friction.Rules()
 _OVERLOAD = overload.Rules()
 _TYPES = (*TYPES, "publish")
-_OF_DEFAULTS = ("expected", "max_cost_usd", "retry")
 # What stands in the hub's configuration, or in an agent's file, and is set by a command of its own.
 _ELSEWHERE = {
     "schedules": "`bd schedule add` and `bd schedule remove` change schedules",
@@ -150,15 +149,20 @@ _ELSEWHERE = {
     "models_available": "`bd agent add NAME --model NAME`",
     "budget_usd": "`bd agent add NAME --budget 5`",
     "cool_down": "`bd agent add NAME --cool-down 5m`",
+    "with": "`bd agent add NAME --with claude`",
     "skills": "`bd agent add NAME --skills fix --label ui --type bug`",
 }
 # So many names are listed in a hint.
 _FEW = 8
+_OF_DEFAULTS = ("expected", "max_cost_usd", "max_duration", "retry")
 _MAX_ATTEMPTS = ("max_attempts", (_count, "", "maximum number of attempts on a bead of this type"))
 
 SETTINGS = (
     Setting(("defaults", "expected", TYPE), _duration, "how long a bead of a type is expected to take", EVERYWHERE),
     Setting(("defaults", "max_cost_usd", TYPE), _number, "the most a bead of a type may cost, where it does not say"),
+    Setting(
+        ("defaults", "max_duration", TYPE), _time, "how long work lets an attempt take, where a bead does not say", EVERYWHERE
+    ),
     *(Setting(("defaults", "retry", key), read, words, default=default) for key, (read, default, words) in _RETRY.items()),
     *(
         Setting(("defaults", "retry", "types", TYPE, key), read, f"the same for a type: {words}")
@@ -193,6 +197,10 @@ SETTINGS = (
         default=str(_OVERLOAD.failures),
     ),
     Setting(("overload", "attempts"), _count, "among this many of its last attempts", default=str(_OVERLOAD.attempts)),
+    *(
+        Setting(("prices", NAME, kind), _number, f"US dollars for a million {words} tokens of a model or program", EVERYWHERE)
+        for kind, words in (("input", "input"), ("cached", "cached input"), ("output", "output"))
+    ),
     Setting(("notify",), _text, "the command that tells people", EVERYWHERE),
     Setting(("notify", NAME), _text, "one of several commands that tell people", EVERYWHERE),
     Setting(("validators", NAME), _text, "the command of a validator", EVERYWHERE),

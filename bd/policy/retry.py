@@ -32,6 +32,15 @@ KINDS = (
     "budget_exceeded",
     "cancelled",
     "other",
+    "overloaded",
+    "provider_error",
+    "quota",
+    "agent_crash",
+    "bad_output",
+    "denied",
+    "no_change",
+    "conflict",
+    "turn_limit",
 )
 STRATEGIES = ("exponential", "fixed", "immediate")
 # Failures that a retry can't fix.

@@ -33,7 +33,9 @@ def charged(
     agent: str = "",
     uid: str = "",
 ) -> Bead:
-    """Return the bead with the cost of an attempt: `usd`, `tokens` ({input, output}), `model`. Default: the held or last attempt.
+    """Return the bead with the cost of an attempt: `usd`, `tokens` ({input, output}), `model`, `estimated`.
+
+    Default: the held or last attempt.
 
     `whole`: the amounts are the attempt's total, including earlier reports; otherwise they are added, once for each `uid`. What
     is reported for the held attempt is no longer reserved.
@@ -64,11 +66,13 @@ def _entry(told: Mapping[str, Any], cost: Mapping[str, Any], *, whole: bool) -> 
         entry["tokens"] = _tokens(told.get("tokens"), cost["tokens"], whole=whole)
     if cost.get("model"):
         entry["model"] = cost["model"]
+    if cost.get("estimated"):
+        entry["estimated"] = True
     return entry
 
 
 def _in_order(entry: Mapping[str, Any]) -> dict[str, Any]:
-    keys = ("attempt", "agent", "at", "model", "usd", "tokens", "reports")
+    keys = ("attempt", "agent", "at", "model", "usd", "tokens", "estimated", "reports")
     known = {key: entry[key] for key in keys if entry.get(key) not in (None, "")}
     return {**known, **{key: value for key, value in entry.items() if key not in keys}}
 

@@ -93,6 +93,10 @@ class ProcessTree:
         return self._process.stdout
 
     @property
+    def stderr(self) -> IO[bytes] | None:
+        return self._process.stderr
+
+    @property
     def returncode(self) -> int | None:
         """The exit code if it is known already, negative for a signal; otherwise None."""
         return self._process.returncode

@@ -6,22 +6,32 @@ import contextlib
 import os
 import subprocess
 import threading
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from typing import TYPE_CHECKING, NamedTuple
 
 from bd.core.errors import BadInput
-from bd.core.redaction import masked
 from bd.processes.tree import ProcessTree
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
     from typing import IO
 
     from bd.core.runtime import Runtime
 
-_LINE_LIMIT, _LONGEST_SECRET = 4000, 500
-_READ_LIMIT = _LINE_LIMIT + _LONGEST_SECRET
 _DRAIN_S = 1.0
 _CHUNK = 65536
+
+
+class Lines(NamedTuple):
+    """Where the lines of a process go: `out`, and `err` if its stderr is kept apart; `whole` gets every byte of both.
+
+    No more than `limit` bytes of a line are kept. All are called from the threads that read.
+    """
+
+    out: Callable[[str], None]
+    limit: int
+    err: Callable[[str], None] | None = None
+    whole: Callable[[bytes], None] = lambda _: None
 
 
 class Child:
@@ -36,7 +46,7 @@ class Child:
         folder: str,
         environment: Mapping[str, str],
         stdin_path: str | None,
-        on_line: Callable[[str], None],
+        lines: Lines,
         on_end: Callable[[], None],
         runtime: Runtime,
         *,
@@ -47,7 +57,7 @@ class Child:
         self.started_s = runtime.monotonic()
         self.last_output_s = self.started_s
         self.is_over = False  # it has ended, and its output is read
-        self._on_line = on_line
+        self._lines = lines
         self._on_end = on_end
         with open(stdin_path or os.devnull, "rb") as stdin:
             try:
@@ -59,16 +69,19 @@ class Child:
                     env=dict(environment),
                     stdin=stdin,
                     stdout=subprocess.PIPE,
-                    stderr=subprocess.STDOUT,
+                    stderr=subprocess.PIPE if lines.err else subprocess.STDOUT,
                 )
             # values that no argument or variable can hold, such as a NUL in a bead's model
             except (OSError, ValueError) as error:
                 raise BadInput(
                     f"can't run {command[0]}: {error}", hint="the command after -- is started without a shell"
                 ) from error
-        assert self._process.stdout is not None
-        self._reader = threading.Thread(target=self._read, args=(self._process.stdout,), daemon=True)
-        self._reader.start()
+        streams = [(self._process.stdout, lines.out), (self._process.stderr, lines.err)]
+        self._readers = [
+            threading.Thread(target=self._read, args=(stream, say), daemon=True) for stream, say in streams if stream and say
+        ]
+        for reader in self._readers:
+            reader.start()
         threading.Thread(target=self._wait, daemon=True).start()
 
     @property
@@ -80,31 +93,32 @@ class Child:
         """The exit code, negative for a signal; None while it runs."""
         return self._process.poll()
 
-    def _read(self, stream: IO[bytes]) -> None:
+    def _read(self, stream: IO[bytes], say: Callable[[str], None]) -> None:
         """Read the output line by line. Only the beginning of a very long line is kept."""
-        line = b""
+        line = bytearray()
         while chunk := os.read(stream.fileno(), _CHUNK):
             self.last_output_s = self._runtime.monotonic()
+            self._lines.whole(chunk)
             *whole, rest = chunk.split(b"\n")
             for part in whole:
-                self._say(line + part[:_READ_LIMIT])
-                line = b""
-            line = (line + rest[:_READ_LIMIT])[:_READ_LIMIT]
+                line += part[: self._lines.limit - len(line)]
+                self._say(line, say)
+                line.clear()
+            line += rest[: self._lines.limit - len(line)]
         if line:
-            self._say(line)
+            self._say(line, say)
         stream.close()
 
-    def _say(self, raw: bytes) -> None:
-        line = raw[:_READ_LIMIT].decode("utf-8", "replace")
-        if len(raw) > _LINE_LIMIT:  # half a secret at its end would not be recognised
-            line = masked(line)[: -_LONGEST_SECRET if len(raw) >= _READ_LIMIT else None][:_LINE_LIMIT]
+    def _say(self, line: bytearray, say: Callable[[str], None]) -> None:
         with contextlib.suppress(OSError, ValueError):  # nobody may be reading; it must not block on a full pipe
-            self._on_line(line)
+            say(line.decode("utf-8", "replace"))
 
     def _wait(self) -> None:
         """Wait for the process itself: what it left running may hold its output open for longer."""
         self._process.wait()
-        self._reader.join(_DRAIN_S)
+        until_s = self._runtime.monotonic() + _DRAIN_S
+        for reader in self._readers:
+            reader.join(max(0.0, until_s - self._runtime.monotonic()))
         self.is_over = True
         self._on_end()
 

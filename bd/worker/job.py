@@ -5,27 +5,29 @@ from __future__ import annotations
 import contextlib
 import os
 import shutil
+import socket
 import threading
 from typing import TYPE_CHECKING, NamedTuple
 
 from bd.core import times
-from bd.core.errors import BadInput
-from bd.core.times import duration_s
 from bd.policy.advisory_claims import renewal_s
 from bd.policy.liveness import MISSED_BEATS, NEAR_INTERVAL_S, RECORD_EVERY_S
 from bd.worker import heartbeats, progress
-from bd.worker.child import Child
+from bd.worker.attempt_log import AttemptLog
+from bd.worker.child import Child, Lines
 from bd.worker.result import FAILED, RELEASED, Outcome, read_result
 from bd.worker.start import DOUBT, RESULT, written
 from bd.worker.validation_run import Trial
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from typing import Any
 
+    from bd.coding_agents.known import KnownAgent
     from bd.core.model import Bead, Snapshot
     from bd.core.runtime import Runtime
     from bd.store import Clone
+    from bd.worker.output import Output
     from bd.worker.start import Start
 
 # The time between TERM and KILL.
@@ -40,7 +42,8 @@ _BREAK_S = 2.0
 class Command(NamedTuple):
     """The command that a worker runs for each bead: words, folder, whether the prompt goes to stdin, and limits in seconds.
 
-    `stop_when_cut_off`: whether it is ended if the hub was unreachable for the stall time.
+    `stop_when_cut_off`: whether it is ended if the hub was unreachable for the stall time. With a `program` the words are more
+    arguments of it, and `permissions` says what it may do; `max_duration` maps types to durations, and `prices` models to prices.
     """
 
     words: Sequence[str]
@@ -49,6 +52,11 @@ class Command(NamedTuple):
     idle_timeout_s: float | None = None
     grace_s: float = GRACE_S
     stop_when_cut_off: bool = True
+    timeout_s: float | None = None
+    max_duration: Mapping[str, Any] = {}
+    program: KnownAgent | None = None
+    permissions: str = "edit"
+    prices: Mapping[str, Any] = {}
 
 
 class Job:
@@ -88,8 +96,8 @@ class Job:
         self._stop = threading.Event()
         self._told = ""
         self._ending_since_s: float | None = None
-        limit = (bead.get("spec") or {}).get("max_duration")
-        self._max_duration_s = _seconds(limit)
+        self._max_duration_s = start.limit_s
+        self.log = AttemptLog(start.log)
         self.child = self._run(on_line)
         self._beating = threading.Thread(target=self._beat, daemon=True)
         self._beating.start()
@@ -97,21 +105,42 @@ class Job:
     # --- the child ---
 
     def _run(self, on_line: Callable[[str], None]) -> Child:
-        def hear(line: str) -> None:
-            self._start.output.hear(line)
-            on_line(line)
+        output = self._start.output
 
+        def shows(hear: Callable[[str], str]) -> Callable[[str], None]:
+            def take(line: str) -> None:
+                shown = hear(line)
+                if shown or not output.keeps_apart:  # any command's empty lines are shown, too
+                    on_line(shown)
+
+            return take
+
+        err = shows(output.hear_error) if output.keeps_apart else None
         return Child(
             self._start.words,
             self._start.folder,
             self._start.environment,
             self._start.stdin,
-            hear,
+            Lines(shows(output.hear), output.line_limit, err, self.log.write),
             self._on_change,
             self._runtime,
             grace_s=self._command.grace_s,
             orphan_grace_s=min(self._command.grace_s, MISSED_BEATS * self._interval_s / 2),  # gone before the bead is another's
         )
+
+    @property
+    def output(self) -> Output:
+        """What its command has said."""
+        return self._start.output
+
+    def last_words(self, outcome: Outcome) -> list[str]:
+        """Return what is noted on the bead at the end: what is wrong with the result file, and where the full output is."""
+        where = [f"full output: {socket.gethostname()}:{self.log.path}"] if self.log.size else []
+        return [*(f"result file: {flaw}" for flaw in outcome.flaws), *where]
+
+    def has_failed(self, bead: Bead) -> bool:
+        """Return whether its attempt is among the failures of the bead as it is now."""
+        return any(failure.get("attempt") == self.attempt for failure in bead.get("failures", []))
 
     @property
     def folder(self) -> str:
@@ -140,12 +169,14 @@ class Job:
         """Return the outcome. A reason from outside comes first, unless it was only asked to stop and then finished."""
         if self.trial is not None:
             return self.trial.concluded()
-        if self.ending is not None and not (self.ending.what == RELEASED and self.child.code == 0):
-            last = self._start.output.last_line
-            return self.ending._replace(text=f"{self.ending.text}; it said last: {last}" if last else self.ending.text)
         code = self.child.code
         result = read_result(os.path.join(self._start.files, RESULT))
-        return self._start.output.outcome(code if code is not None else 1, result)
+        said = self._start.output.outcome(code if code is not None else 1, result, self._start.commits())
+        if self.ending is None or (self.ending.what == RELEASED and code == 0):
+            return said
+        last = self._start.output.last_line
+        ending = self.ending._replace(text=f"{self.ending.text}; it said last: {last}" if last else self.ending.text)
+        return ending.with_cost_of(said)
 
     def check_limits(self) -> None:
         """Enforce the limits on duration and silence; KILL a child that has ignored TERM."""
@@ -219,6 +250,7 @@ class Job:
 
     def clear(self) -> None:
         """Remove its files: the claim has ended."""
+        self.log.close()
         shutil.rmtree(self._start.files, ignore_errors=True)
 
     def _beat(self) -> None:
@@ -316,12 +348,3 @@ def _whose(bead: Bead) -> str:
         if claim is None
         else f"{bead.id} is {claim.agent}'s by now (attempt {claim.attempt})"
     )
-
-
-def _seconds(text: Any) -> float | None:
-    if text in (None, ""):
-        return None
-    try:
-        return duration_s(str(text)) or None
-    except BadInput:
-        return None

@@ -30,12 +30,14 @@ from bd.operations.human_wait import WaitHuman
 from bd.policy.budget import model_of
 from bd.policy.eligibility import Eligibility
 from bd.policy.readiness import next_turn
-from bd.worker import decisions, drain, heartbeats, progress, validation
+from bd.worker import attempt_log, decisions, drain, heartbeats, progress, time_limit, validation
+from bd.worker.agent_program import program_of
+from bd.worker.attempt_end import keep_rest
 from bd.worker.decisions import Standing
 from bd.worker.events import Events
 from bd.worker.fleet_state import ALONE, look
 from bd.worker.job import Job
-from bd.worker.maintenance import keep_house, pack_when_full
+from bd.worker.maintenance import clear_up, keep_house, pack_when_full
 from bd.worker.options import Ended
 from bd.worker.pacing_state import Pacer
 from bd.worker.result import DONE, FAILED, RELEASED, WAITING, Outcome
@@ -105,6 +107,8 @@ class Worker:
     def run(self) -> int:
         """Work until there is nothing to do (`once`), the plan is done, or it is stopped. Return the number of attempts."""
         try:
+            with contextlib.closing(self._open_hub()) as hub:
+                clear_up(hub, self._tell)
             with drain.watched(lambda: self._events.put("drain")):
                 return self._loop()
         finally:  # after a bug or a fatal error: no child goes on without its worker
@@ -306,7 +310,12 @@ class Worker:
         snapshot = hub.snapshot()
         model = model_of(bead, snapshot.agent(self.plan.agent), bead.get("claim").get("attempt", 1))
         brief = brief_of(bead, snapshot, hub, self.plan.agent, by_worker=True)
-        return start_of(bead, self._as_json(bead, snapshot), brief, self.plan.command, files, model)
+        command, claim = self.plan.command, bead.get("claim")
+        program = program_of(hub, bead, command, model, files)
+        start = start_of(bead, self._as_json(bead, snapshot), brief, command, files, model, program)
+        limit_s = time_limit.limit_s(bead, command.timeout_s, command.max_duration, is_known_agent=program is not None)
+        log = attempt_log.path_of(hub.place.folder, bead.id, claim.get("attempt", 1), claim["token"])
+        return start._replace(limit_s=limit_s, log=log)
 
     # --- the end of an attempt ---
 
@@ -323,6 +332,7 @@ class Worker:
             job.stop_beating()
             self._standing = self._standing.ended(self._runtime.monotonic())
             said = self._record(hub, job, outcome)
+            keep_rest(hub, job, said[0], outcome, self._tell)
             if said[0] in ("lost", "settled"):
                 hub.sides.note_beat(job.token, None)
             if said[0] != "unknown":  # else the notes are not in the bead yet
@@ -352,7 +362,7 @@ class Worker:
     def _end(self, hub: Clone, job: Job, outcome: Outcome) -> tuple[str, str]:
         bead_id = job.bead.id
         args = self._asked(tokens={bead_id: job.token}, ids=[bead_id])
-        notes = progress.kept(hub, bead_id)
+        notes = progress.at_end(hub, self.plan.agent, bead_id, job.last_words(outcome))
         if notes:
             args["progress"] = {bead_id: notes}
         if outcome.what == DONE:
@@ -364,14 +374,7 @@ class Worker:
             self._write(hub, Release(**args, reason=outcome.text or "given back"))
             return RELEASED, outcome.text
         took_s = int(self._runtime.monotonic() - job.child.started_s)
-        failure: dict[str, Any] = {
-            "reason": outcome.kind,
-            "error": outcome.text,
-            "duration_s": took_s,
-            "cost_usd": outcome.cost_usd,
-            "token_counts": outcome.tokens,
-        }
-        self._write(hub, Fail(**args, **{key: value for key, value in failure.items() if value not in (None, "")}))
+        self._write(hub, Fail(**args, duration_s=took_s, **outcome.failure))
         return FAILED, f"{outcome.kind}: {outcome.text}"
 
     def _close(self, hub: Clone, job: Job, outcome: Outcome, args: dict[str, Any]) -> str:

@@ -23,6 +23,7 @@ from bd.schedule.sources import run_due
 from bd.store import SideRef
 from bd.store.git.repository import GitRepo, GitTimeout
 from bd.store.heartbeat.side_refs import CLAIMS, PROBES
+from bd.worker import attempt_log, tally
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -41,6 +42,12 @@ _PROBES_SEEN = "probes.json"
 _REFS_AT_ONCE = 50
 _ARCHIVED_AT_ONCE, _ARCHIVINGS = 500, 4
 _LEFT_AT_ONCE = 500
+
+
+def clear_up(hub: Clone, tell: Callable[[str], None]) -> None:
+    """Do what a worker does when it starts: book the costs that killed workers have left, and remove old logs."""
+    tally.book_leftovers(hub, tell)
+    attempt_log.clear_old(hub.place.folder, hub.runtime.now())
 
 
 def keep_house(hub: Clone, by: str) -> list[str]:

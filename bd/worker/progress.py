@@ -11,6 +11,7 @@ from bd.core import times
 from bd.core.json_shapes import MAYBE_TEXT, fits
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from typing import Any
 
     from bd.store import Clone
@@ -35,6 +36,13 @@ def noted(hub: Clone, agent: str, bead_id: str, text: str) -> dict[str, Any]:
 def kept(hub: Clone, bead_id: str) -> list[dict[str, Any]]:
     """Return the notes of the current attempt, the oldest first."""
     return [note for note in hub.noted_json(_name(bead_id), list) or () if fits(note, _SHAPE)]
+
+
+def at_end(hub: Clone, agent: str, bead_id: str, texts: Iterable[str]) -> list[dict[str, Any]]:
+    """Return the notes of the attempt that ends now, with these as the last ones."""
+    at = times.time_text(hub.runtime.now())
+    last = [{"at": at, "agent": agent, "text": text.strip()[:TEXT_LIMIT]} for text in texts]
+    return [*kept(hub, bead_id), *last][-LIMIT:]
 
 
 def forget(hub: Clone, bead_id: str) -> None:

@@ -6,13 +6,15 @@ import json
 import math
 import os
 import stat
+from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
 
+from bd.core.nearest import nearest
 from bd.core.redaction import masked, masked_value
 from bd.policy.retry import KINDS
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from typing import Any
 
 DONE, FAILED, RELEASED = "done", "failed", "released"
@@ -35,13 +37,18 @@ EXIT_CODES: dict[int, tuple[str, str]] = {
     126: (RELEASED, ""),
     127: (RELEASED, ""),
 }
-_TEXT_LIMIT = 2000
+TEXT_LIMIT = 2000
 _RESULT_LIMIT = 2_000_000
 _LAST_LINES = 5
+_MODEL_LIMIT, _KEY_LIMIT, _MOST_FLAWS = 200, 60, 8
 
 
 class Outcome(NamedTuple):
-    """The outcome of an attempt: `what` (done, failed, released, waiting), the kind of failure, and what to record."""
+    """The outcome of an attempt: `what` (done, failed, released, waiting), the kind of failure, and what to record.
+
+    `is_estimated`: the cost is no amount that the command named. `resets_at` is the time at which a limit of the provider ends,
+    `denials` are the tools that a coding agent was not allowed to use. `flaws` are sentences about the result file.
+    """
 
     what: str
     kind: str = ""
@@ -51,12 +58,35 @@ class Outcome(NamedTuple):
     output: Any = None
     artifacts: Any = None
     seals: Any = None  # of validated outputs, by bead
+    model: str = ""
+    is_estimated: bool = False
+    resets_at: str | None = None
+    denials: tuple[str, ...] = ()
+    flaws: tuple[str, ...] = ()
 
     @property
     def cost(self) -> dict[str, Any]:
-        """The cost, as a bead stores it."""
-        found = {"usd": self.cost_usd, "tokens": self.tokens}
+        """The cost, as a bead stores it: `usd`, `tokens`, `model`, `estimated`; empty if nothing is known."""
+        found = {"usd": self.cost_usd, "tokens": self.tokens, "model": self.model or None, "estimated": self.is_estimated or None}
         return {key: value for key, value in found.items() if value is not None}
+
+    @property
+    def failure(self) -> dict[str, Any]:
+        """What `fail` records of it, in that operation's words."""
+        found: dict[str, Any] = {
+            "reason": self.kind,
+            "error": self.text,
+            "cost_usd": self.cost_usd,
+            "token_counts": self.tokens,
+            "model": self.model,
+            "estimated": self.is_estimated or None,
+        }
+        return {key: value for key, value in found.items() if value not in (None, "")}
+
+    def with_cost_of(self, other: Outcome) -> Outcome:
+        """Return this outcome with what another one says of the cost."""
+        costs = {"cost_usd": other.cost_usd, "tokens": other.tokens, "model": other.model, "is_estimated": other.is_estimated}
+        return self._replace(**costs, flaws=other.flaws)
 
     @property
     def yielded(self) -> dict[str, Any]:
@@ -88,35 +118,58 @@ def outcome_of(code: int, result: bytes | None, last_lines: Sequence[str]) -> Ou
     Text and output go into the hub, so they are masked, and before they are cut: half a secret would not be recognised.
     """
     words = masked("\n".join(line for line in last_lines if line.strip()).strip())
-    words = "\n".join(words.splitlines()[-_LAST_LINES:])[-_TEXT_LIMIT:]
+    words = "\n".join(words.splitlines()[-_LAST_LINES:])[-TEXT_LIMIT:]
     what, kind = _by_code(code)
     if result is None or not result.strip():
         return Outcome(what, kind, words or ("" if what == DONE else _code_words(code)))
     try:
-        said = json.loads(result, parse_constant=_no_number)
-        if not isinstance(said, dict):
+        told = json.loads(result, parse_constant=_no_number)
+        if not isinstance(told, dict):
             raise ValueError("not an object")
-        named = said.get("outcome")
-        what = _SPELLINGS[str(named).strip().lower()] if named is not None else what
+        said, flaws = checked(told)
+        what = _SPELLINGS[str(said["outcome"]).strip().lower()] if "outcome" in said else what
     except (ValueError, KeyError, RecursionError) as error:
-        return Outcome(FAILED, "invalid_output", f"its result file can't be read: {error}"[:_TEXT_LIMIT])
+        return Outcome(FAILED, "invalid_output", f"its result file can't be read: {error}"[:TEXT_LIMIT])
     kind = str(said.get("kind") or kind or "") if what == FAILED else ""
     if what == FAILED and kind not in KINDS:
         kind = "other"
+    text = _text(said.get("text") or words or ("" if what == DONE else _code_words(code)))
+    if what == DONE and (
+        told.get("is_error") is True or not said
+    ):  # another program's result, which says nothing that is known here
+        what, kind, text = FAILED, "invalid_output", f"its result file is not one of bd's: {'; '.join(flaws)}"[:TEXT_LIMIT]
     return Outcome(
         what,
         kind,
-        _text(said.get("text") or words or ("" if what == DONE else _code_words(code))),
+        text,
         _cost(said.get("cost", said.get("cost_usd"))),
         masked_value(said.get("tokens")),
         masked_value(said.get("output")),
         said.get("artifacts"),
+        model=_text(said.get("model", ""))[:_MODEL_LIMIT],
+        flaws=flaws,
     )
+
+
+def checked(told: Mapping[str, Any]) -> tuple[dict[str, Any], tuple[str, ...]]:
+    """Return what a result file says in known keys with values of the right type, and a sentence about everything else."""
+    said: dict[str, Any] = {}
+    flaws: list[str] = []
+    for key, value in told.items():
+        shape = _SHAPES.get(key)
+        if shape is None:
+            near = nearest(key, _SHAPES)
+            flaws.append(f"nothing reads its key {masked(key[:_KEY_LIMIT])!r}{f' (did you mean {near}?)' if near else ''}")
+        elif value is not None and not shape.fits(value):
+            flaws.append(f"its {key} has to be {shape.words}")
+        elif value is not None:
+            said[key] = value
+    return said, tuple(flaws[:_MOST_FLAWS])
 
 
 def _text(said: Any) -> str:
     """Return a text that UTF-8 can encode: JSON can also contain lone surrogates."""
-    return masked(str(said).encode("utf-8", "replace").decode())[:_TEXT_LIMIT]
+    return masked(str(said).encode("utf-8", "replace").decode())[:TEXT_LIMIT]
 
 
 def _cost(said: Any) -> float | None:
@@ -128,6 +181,32 @@ def _cost(said: Any) -> float | None:
     except OverflowError:
         return None
     return cost if math.isfinite(cost) and cost >= 0 else None
+
+
+def _are_tokens(value: Any) -> bool:
+    return isinstance(value, dict) and all(_cost(count) is not None for count in value.values())
+
+
+class _Shape(NamedTuple):
+    """The values that a key of the result file may have, in words."""
+
+    fits: Callable[[Any], bool]
+    words: str
+
+
+_IS_TEXT = _Shape(lambda value: isinstance(value, str), "a text")
+_IS_MONEY = _Shape(lambda value: _cost(value) is not None, "a number of US dollars")
+_SHAPES: dict[str, _Shape] = {
+    "outcome": _IS_TEXT,
+    "kind": _IS_TEXT,
+    "text": _IS_TEXT,
+    "cost": _IS_MONEY,
+    "cost_usd": _IS_MONEY,
+    "tokens": _Shape(_are_tokens, 'counts, such as {"input": 900, "output": 120}'),
+    "model": _IS_TEXT,
+    "output": _Shape(lambda _: True, "anything"),
+    "artifacts": _Shape(lambda value: isinstance(value, (list, dict)), "a list"),
+}
 
 
 def _no_number(word: str) -> Any:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
 
 from bd.core import files
@@ -26,7 +27,11 @@ RESULT, DOUBT = "result.json", "doubt"
 
 
 class Start(NamedTuple):
-    """One start of a command. `files` is the folder of the attempt's own files (0700); `stdin` the path of a file."""
+    """One start of a command.
+
+    `files` is the folder of the attempt's own files (0700); `stdin` the path of a file, `log` that of the full output. `limit_s`
+    is how long it may take. `commits` returns the number of commits that it made; None if nobody counts them.
+    """
 
     words: Sequence[str]
     folder: str
@@ -34,12 +39,31 @@ class Start(NamedTuple):
     stdin: str | None
     output: Output
     files: str
+    log: str = os.devnull
+    limit_s: float | None = None
+    commits: Callable[[], int | None] = lambda: None
 
 
-def start_of(bead: Bead, shown: Mapping[str, Any], brief: Brief, command: Command, folder: str, model: str) -> Start:
+class Program(NamedTuple):
+    """What the coding agent of a worker adds to a start: its words, variables, and what reads its output."""
+
+    words: Sequence[str]
+    environment: Mapping[str, str]
+    output: Output
+
+
+def start_of(
+    bead: Bead,
+    shown: Mapping[str, Any],
+    brief: Brief,
+    command: Command,
+    folder: str,
+    model: str,
+    program: Program | None = None,
+) -> Start:
     """Return what to start for a claimed bead, and write the files that it reads. `shown` is the bead as JSON.
 
-    `folder` is where the files go. Raises OSError.
+    `folder` is where the files go; `program` is a coding agent to start instead of the command's own words. Raises OSError.
     """
     os.makedirs(folder, mode=0o700, exist_ok=True)
     bead_file = written(folder, "bead.json", json.dumps(shown, indent=2, ensure_ascii=False) + "\n")
@@ -48,6 +72,7 @@ def start_of(bead: Bead, shown: Mapping[str, Any], brief: Brief, command: Comman
     environment = {
         **os.environ,
         **drain.environment(),
+        **(program.environment if program else {}),
         "BD_AGENT": claim["agent"],
         "BD_BEAD_ID": bead.id,
         "BD_TOKEN": claim["token"],
@@ -59,7 +84,8 @@ def start_of(bead: Bead, shown: Mapping[str, Any], brief: Brief, command: Comman
         "BD_DOUBT_FILE": os.path.join(folder, DOUBT),
     }
     stdin = brief_file if command.prompt_on_stdin else None
-    return Start(command.words, command.folder, environment, stdin, PlainOutput(), folder)
+    words, output = (program.words, program.output) if program else (command.words, PlainOutput())
+    return Start(words, command.folder, environment, stdin, output, folder)
 
 
 def written(folder: str, name: str, text: str) -> str:

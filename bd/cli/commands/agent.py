@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from bd.cli.commands.agent_view import show_one, show_roles, show_table
 from bd.cli.spec import AGENT, Argument, Command, Flag, Group, Option, list_option, one_of, real_number, whole_number
 from bd.cli.values import flat
+from bd.coding_agents import known
 from bd.core.errors import BadInput
 from bd.core.nearest import SIMILAR, nearest
 from bd.operations.agents import AddAgent, ClearAgent, RemoveAgent, RenameAgent, known_agent
@@ -32,6 +33,7 @@ _FIELDS = {
     "claim_ttl": "claim_ttl",
     "heartbeat": "heartbeat_interval",
     "fallback": "fallback",
+    "program": "with",
 }
 _RULES = {"words": "title_words", "prefixes": "title_prefix", "labels": "labels", "types": "types"}
 
@@ -49,6 +51,9 @@ ADD = Command(
     list_option("--capability", name="capabilities", help="Capabilities that it has."),
     list_option("--model", name="models", help="Models it can use."),
     Option("--agent-version", name="version", help="Its version, for people only."),
+    Option(
+        "--with", name="program", metavar="NAME", help="The coding agent that `bd work` starts for it: claude, codex, gemini."
+    ),
     Option("--cool-down", help="How long it rests after each bead."),
     Option("--claim-ttl", help="How long a bead that it reserved may wait to be started; default: the hub's."),
     Option("--heartbeat", help="The interval of its heartbeats while it works; default: the hub's."),
@@ -73,6 +78,8 @@ def add(app: App, name: str, **flags: Any) -> None:
     """Add an agent, or change the given fields of one."""
     lists = {flag: flat(value) if value else None for flag, value in flags.items() if isinstance(value, tuple)}
     given = {**flags, **lists}
+    if given["program"]:
+        known.known_agent(given["program"])
     fields = {
         key: given[flag] or (None if given[flag] in ("", []) else given[flag])
         for flag, key in _FIELDS.items()

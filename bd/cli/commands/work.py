@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from bd.cli.output import escaped
 from bd.cli.spec import DURATION, FOLDER, Argument, Command, Flag, Option, whole_number
 from bd.cli.worker_log import WorkerLog
+from bd.coding_agents.known import KNOWN, known_agent
 from bd.compat import bead_json
 from bd.core.errors import BadInput, Interrupted, NothingReady
 from bd.core.schema import AGENTS_DIR
@@ -25,10 +26,11 @@ from bd.worker.loop import Worker
 from bd.worker.options import Plan
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from typing import Any
 
     from bd.cli.app import App
+    from bd.coding_agents.known import KnownAgent
     from bd.core.settings import Settings
     from bd.store import Clone
     from bd.worker.options import Ended
@@ -37,13 +39,20 @@ if TYPE_CHECKING:
 SPEC = Command(
     "work",
     Argument("words", many=True, metavar="-- CMD [ARGS]..."),
+    Option(
+        "--with",
+        name="program",
+        metavar="NAME",
+        help="A coding agent that bd knows: claude, codex, gemini; after -- more of its arguments.",
+    ),
     Flag("--once", help="End when nothing fits any more, or another worker of the agent runs here; for cron."),
     Option("--jobs", kind=whole_number(1, 64), default=1, help="The number of beads at once, within the agent's max_concurrent."),
     Option("--max-tasks", kind=whole_number(1), help="End after this many beads."),
     Option("--max-idle", kind=DURATION, help="End after this long without work."),
     Option("--interval", kind=DURATION, help="How often to look, instead of what the agent's file says."),
     Option("--folder", kind=FOLDER, help="The folder to run the command in; default: the current one."),
-    Flag("--prompt", help="Give the command the bead's prompt on stdin."),
+    Flag("--prompt", help="Give the command the bead's brief on stdin; --with always does."),
+    Option("--timeout", kind=DURATION, help="End the command after this long."),
     Option("--idle-timeout", kind=DURATION, help="End the command after this long without output."),
     Option("--grace", kind=DURATION, default=GRACE_S, help="The time between TERM and KILL (10s)."),
     Flag("--no-recover", help="Do not free stalled claims."),
@@ -53,11 +62,15 @@ SPEC = Command(
     The command gets BD_BEAD_ID, BD_TOKEN, BD_ATTEMPT and BD_BEAD_FILE (the bead as JSON). It reports the outcome in
     BD_RESULT_FILE or by its exit code: 0 done, 75 give the bead back, anything else failed. While it runs, bd sends
     heartbeats and watches the claim. Exit 3 if there was nothing to do.
+
+    With --with, or `with: NAME` in the agent's file, it starts a coding agent that it knows, gives it the brief, reads
+    its output, and books what it cost.
     """,
     examples=[
         "bd work --agent codemonkey -- ./agent.sh",
         "bd work --agent codemonkey --once -- ./agent.sh          from cron: until nothing fits",
-        "bd work --agent pltops --jobs 2 --prompt -- claude -p    the bead's prompt on stdin",
+        "bd work --agent pltops --with claude                     a coding agent that bd knows",
+        "bd work --agent pltops --with codex --jobs 2 -- --profile ci    with arguments of its own",
     ],
 )
 
@@ -66,15 +79,13 @@ def run(app: App, words: tuple[str, ...], dry_run: bool, **flags: Any) -> None:
     """Claim beads one after another and run a command on each."""
     agent = app.claimant().agent
     _warn_of_stranger(app, agent)
-    if not words:
-        raise BadInput("which command?", hint="bd work --agent NAME -- CMD ARGS")
-    if shutil.which(words[0], path=os.environ.get("PATH")) is None and not os.path.exists(
-        os.path.join(flags["folder"] or ".", words[0])
-    ):
-        raise BadInput(f"there is no command {words[0]}", hint="the command after -- is started without a shell")
-    plan = _plan(agent, words, app.settings(), flags)
+    program = _program(app, agent, words, flags["program"])
+    if program is None:
+        _check_command(words, flags["folder"])
+    plan = _plan(agent, words, program, app.settings(), flags)
     if dry_run:
-        _dry_run(app, agent, words)
+        command = plan.command
+        _dry_run(app, agent, program.words(command.permissions, extra=words) if program else words)
         return
     gc.enable()
     rotate(log_path(app.hub.place.folder, agent))
@@ -85,6 +96,31 @@ def run(app: App, words: tuple[str, ...], dry_run: bool, **flags: Any) -> None:
             log.found_nothing(NothingReady(f"a worker of {agent} runs in this clone already", hint=hint))
         else:
             _work(app, plan, log)
+
+
+def _program(app: App, agent: str, words: tuple[str, ...], typed: str | None) -> KnownAgent | None:
+    """Return the coding agent to start; None for the command that was typed. Raises BadInput if there is no such program."""
+    own = (app.snapshot().agent(agent) or {}).get("with")
+    name = typed or (str(own) if own and not words else "")
+    if not name:
+        return None
+    program = known_agent(name)
+    if shutil.which(program.start[0], path=os.environ.get("PATH")) is None:
+        where = "" if typed else f", which {agent}'s agent file names,"
+        raise BadInput(
+            f"{program.start[0]}{where} is not on the PATH",
+            hint=f"install it, or add its folder to PATH; `{program.start[0]} --version` shows whether it is found",
+        )
+    return program
+
+
+def _check_command(words: tuple[str, ...], folder: str | None) -> None:
+    """Raise BadInput if there is no such command."""
+    if not words:
+        names = "|".join(KNOWN)
+        raise BadInput("which command?", hint=f"bd work --agent NAME -- CMD ARGS, or bd work --agent NAME --with {names}")
+    if shutil.which(words[0], path=os.environ.get("PATH")) is None and not os.path.exists(os.path.join(folder or ".", words[0])):
+        raise BadInput(f"there is no command {words[0]}", hint="the command after -- is started without a shell")
 
 
 def _work(app: App, plan: Plan, log: WorkerLog) -> None:
@@ -124,9 +160,20 @@ def _warn_of_stranger(app: App, agent: str) -> None:
         app.out.note(f"warning: {agent} has no agent file and is offered everything that needs no capability{meant}")
 
 
-def _plan(agent: str, words: tuple[str, ...], settings: Settings, flags: dict[str, Any]) -> Plan:
-    folder = os.path.abspath(flags["folder"] or os.getcwd())
-    run = job.Command(words, folder, flags["prompt"], flags["idle_timeout"], flags["grace"], settings.stop_when_cut_off)
+def _plan(agent: str, words: tuple[str, ...], program: KnownAgent | None, settings: Settings, flags: dict[str, Any]) -> Plan:
+    run = job.Command(
+        words,
+        os.path.abspath(flags["folder"] or os.getcwd()),
+        flags["prompt"] or program is not None,
+        flags["idle_timeout"],
+        flags["grace"],
+        settings.stop_when_cut_off,
+        flags["timeout"],
+        settings.max_duration,
+        program,
+        settings.permissions,
+        settings.prices,
+    )
     return Plan(
         agent,
         run,
@@ -167,7 +214,7 @@ def _stop_on_signals(worker: Worker) -> list[int]:
     return came
 
 
-def _dry_run(app: App, agent: str, words: tuple[str, ...]) -> None:
+def _dry_run(app: App, agent: str, words: Sequence[str]) -> None:
     view = look(app.hub, f"agent:{agent}", fetch=app.flags.fetch is not False)
     app.hub.check_format(view.snapshot)
     answer = Eligibility(view.snapshot, agent, app.runtime.now())

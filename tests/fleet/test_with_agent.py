@@ -1,0 +1,203 @@
+"""`bd work --with`: stand-ins for coding agents on a real hub, from the claim to what the hub has at the end."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import stat
+import subprocess
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tests.running import BD
+from tests.standins import StandIns, lines
+from tests.truth import git, tip_bead
+from tests.waiting import PATIENCE_S, until
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from tests.running import Clone, Result
+
+    Clones = Callable[[str], Clone]
+
+pytestmark = pytest.mark.one_in(4)
+
+INIT, WORDS, DONE = lines.init(), lines.says("Looking at it."), lines.claude_result()
+
+
+@pytest.fixture
+def standins(tmp_path: Path) -> StandIns:
+    return StandIns(tmp_path / "agents")
+
+
+def make(clone: Clone, **more: Any) -> None:
+    """A bead that is tried again at once."""
+    task = {"name": "a", "id": "hub-a", "title": "Fix it", "retry": {"strategy": "immediate"}, **more}
+    clone.here("plan", "apply", "-", input=json.dumps({"title": "All", "tasks": [task]}))
+
+
+def work(clone: Clone, standins: StandIns, *words: str, program: str = "claude", code: int = 0) -> Result:
+    task = () if "--max-tasks" in words else ("--max-tasks", "1")
+    typed = ("work", "--agent", "coder", *(("--with", program) if program else ()), "--once", *task, *words)
+    return clone.bd(*typed, env=standins.environment, code=code)
+
+
+def entry(hub: Path, attempt: int = 1) -> dict[str, Any]:
+    found = (tip_bead(hub, "hub-a").get("cost") or {}).get("attempts", [])
+    return next((one for one in found if one["attempt"] == attempt), {})
+
+
+def test_a_coding_agent_gets_the_brief_and_its_sentence_closes_the_bead(clone: Clones, hub: Path, standins: StandIns) -> None:
+    one = clone("one")
+    make(one, description="All of it.")
+    standins.plan({"out": [INIT, WORDS, DONE], "err": ["a warning"]})
+    worked = work(one, standins, "--", "--add-dir", "/x")
+    start = standins.starts[0]
+    assert start["words"][:5] == ["-p", "--output-format", "stream-json", "--verbose", "--permission-mode"]
+    assert start["words"][-2:] == ["--add-dir", "/x"]
+    assert "All of it." in start["stdin"]
+    assert ("hub-a| Looking at it." in worked.err, "hub-a| a warning" in worked.err, '{"type"' in worked.err) == (
+        True,
+        True,
+        False,
+    )
+    bead = tip_bead(hub, "hub-a")
+    assert (bead.status, bead.get("close_reason")) == ("closed", "Fixed the CORS headers.")
+    assert (bead.get("cost")["usd"], entry(hub)["model"], entry(hub)["tokens"]) == (
+        0.25,
+        "claude-sonnet-4-5",
+        {"input": 110, "output": 5},
+    )
+    host, path = bead.get("progress")[-1]["text"].removeprefix("full output: ").split(":", 1)
+    assert host
+    assert stat.S_IMODE(os.stat(path).st_mode) == 0o600
+    with open(path, encoding="utf-8") as log:
+        kept = log.read()
+    assert ('"total_cost_usd": 0.25' in kept, "a warning" in kept) == (True, True)
+    assert one.here("cost", "--by", "model", "--json").json == [
+        {"model": "claude-sonnet-4-5", "usd": 0.25, "tokens": {"input": 110, "output": 5}, "attempts": 1}
+    ]
+
+
+RUNS: dict[str, tuple[str, dict[str, Any], str]] = {
+    "denied": ("claude", {"out": [INIT, lines.claude_result(permission_denials=[{"tool_name": "Write"}])]}, "denied"),
+    "cut": ("claude", {"out": [INIT, WORDS, DONE], "cut": True}, "bad_output"),
+    "success and exit 1": ("claude", {"out": [INIT, DONE], "code": 1}, "bad_output"),
+    "killed": ("claude", {"out": [INIT, WORDS], "kill": True}, "crash"),
+    "turns": ("claude", {"out": [INIT, lines.claude_result("", subtype="error_max_turns", is_error=True)], "code": 1}, "turn_limit"),
+    "codex": ("codex", {"out": [lines.thread(), lines.turn(900, 30), lines.turn_failed("It broke")], "code": 1}, "other"),
+    "gemini": ("gemini", {"out": [json.dumps(lines.gemini(), indent=2)], "code": 53}, "turn_limit"),
+    "result file": ("claude", {"sh": """echo '{"outcome": "failed", "kind": "other", "text": "x"}' > $BD_RESULT_FILE""",
+                               "out": [INIT, DONE]}, "other"),
+}  # fmt: skip
+
+
+@pytest.mark.one_in(4)
+@pytest.mark.parametrize("run", RUNS)
+def test_a_failure_is_kept_with_its_kind_and_its_cost(run: str, clone: Clones, hub: Path, standins: StandIns) -> None:
+    program, plan, kind = RUNS[run]
+    one = clone("one")
+    make(one)
+    standins.plan(plan)
+    work(one, standins, program=program)
+    bead = tip_bead(hub, "hub-a")
+    assert (bead.status, [failure["reason"] for failure in bead.get("failures")]) == ("open", [kind])
+    assert entry(hub)["tokens"]["input"]
+    assert entry(hub)["model"]
+    assert bool(entry(hub).get("estimated")) == ("usd" not in entry(hub))
+
+
+def test_the_agent_file_names_the_program_and_a_typed_command_goes_first(clone: Clones, hub: Path, standins: StandIns) -> None:
+    one = clone("one")
+    one.here("agent", "add", "coder", "--with", "codex")
+    make(one)
+    standins.plan({"out": [lines.thread(), lines.message("Fixed."), lines.turn(1, 1)]})
+    assert "and run codex exec --json" in work(one, standins, "--dry-run", program="").out
+    work(one, standins, program="")
+    assert (tip_bead(hub, "hub-a").get("close_reason"), standins.starts[0]["words"][-1]) == ("Fixed.", "-")
+    one.here("create", "Next", "--id", "hub-b", "-p", "0")
+    work(one, standins, "--", "echo", "by hand", program="")
+    assert tip_bead(hub, "hub-b").get("close_reason") == "by hand"
+    assert len(standins.starts) == 1
+
+
+def test_an_unknown_program_and_a_missing_one_are_refused(clone: Clones, tmp_path: Path) -> None:
+    one = clone("one")
+    make(one)
+    unknown = one.bd("work", "--agent", "coder", "--with", "claud", "--once", code=2)
+    assert "did you mean claude?" in unknown.err
+    git_alone = tmp_path / "bin"
+    git_alone.mkdir()
+    (git_alone / "git").symlink_to(subprocess.check_output(["which", "git"], text=True).strip())
+    missing = one.bd("work", "--agent", "coder", "--with", "claude", "--once", code=2, env={"PATH": str(git_alone)})
+    assert "claude is not on the PATH" in missing.err
+    one.here("agent", "add", "coder", "--with", "gemni", code=2)
+
+
+def test_full_permissions_are_a_persons_to_give(clone: Clones, standins: StandIns) -> None:
+    one = clone("one")
+    make(one)
+    standins.plan({"out": [INIT, DONE]})
+    one.here("config", "set", "permissions", "full", code=2)  # the hub's
+    dry = one.bd(
+        "work", "--agent", "coder", "--with", "claude", "--dry-run", env={**standins.environment, "BD_PERMISSIONS": "full"}
+    )
+    assert ("acceptEdits" in dry.out, "bypassPermissions" in dry.out) == (True, False)
+    one.here("config", "set", "permissions", "full", "--clone")
+    dry = one.bd("work", "--agent", "coder", "--with", "claude", "--dry-run", env=standins.environment)
+    assert "bypassPermissions" in dry.out
+
+
+@pytest.mark.parametrize("version", ["2.1.221", "2.1.278"])
+def test_a_session_goes_on_after_a_turn_limit_and_its_cost_is_booked_once(
+    version: str, clone: Clones, hub: Path, standins: StandIns
+) -> None:
+    one = clone("one")
+    make(one)
+    of_session = version == "2.1.278"
+    limited = lines.claude_result("", usd=0.25, subtype="error_max_turns", is_error=True)
+    second = lines.claude_result(usd=0.40 if of_session else 0.15)
+    standins.plan({"out": [lines.init(version), limited], "code": 1}, {"out": [lines.init(version), second]})
+    work(one, standins)
+    work(one, standins)
+    assert "--resume" not in standins.starts[0]["words"]
+    assert standins.starts[1]["words"][-2:] == ["--resume", lines.SESSION]
+    assert [entry(hub, number)["usd"] for number in (1, 2)] == [0.25, 0.15]
+    assert tip_bead(hub, "hub-a").get("cost")["usd"] == 0.4
+
+
+def test_a_killed_worker_s_cost_is_booked_by_the_next_one(clone: Clones, hub: Path, standins: StandIns) -> None:
+    one = clone("one")
+    make(one)
+    standins.plan({"out": [INIT, lines.claude_result(usd=0.31)], "hang": True}, {"out": [INIT, DONE]})
+    worker = subprocess.Popen(
+        [*BD, "work", "--agent", "coder", "--with", "claude"],
+        cwd=one.path,
+        env={**os.environ, **standins.environment, "BD_HEARTBEAT_INTERVAL": "1s"},
+        stderr=subprocess.DEVNULL,
+    )
+    until(lambda: any((one.path / ".git" / "bd" / "work").glob("*/spent.json")))
+    os.kill(worker.pid, signal.SIGKILL)
+    worker.wait(PATIENCE_S)
+    assert not entry(hub)
+    one.here("release", "hub-a", "--force", "--reason", "its worker died")
+    worked = work(one, standins, "--max-tasks", "1")
+    assert "booked the cost of attempt 1" in worked.err
+    assert (entry(hub)["usd"], entry(hub, 2)["usd"]) == (0.31, 0.25)
+    assert "--resume" not in standins.starts[1]["words"]
+    assert git(hub, "log", "--format=%s", "main").count("cost: hub-a by coder") == 1
+
+
+def test_what_is_wrong_with_a_result_file_is_told_and_noted(clone: Clones, hub: Path) -> None:
+    one = clone("one")
+    make(one)
+    told = json.dumps({"outcome": "done", "cost": "0.5", "model": "m", "tokns": {"input": 1}})
+    worked = one.bd("work", "--agent", "coder", "--max-tasks", "1", "--", "sh", "-c", f"echo '{told}' > $BD_RESULT_FILE")
+    words = ("its cost has to be a number of US dollars", "nothing reads its key 'tokns' (did you mean tokens?)")
+    notes = [note["text"] for note in tip_bead(hub, "hub-a").get("progress")]
+    assert notes == [f"result file: {word}" for word in words]
+    assert all(f"hub-a: result file: {word}" in worked.err for word in words)
