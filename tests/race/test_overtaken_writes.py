@@ -155,7 +155,7 @@ WRITES = {
         {"status": "open", "claim": None, "prefer_agent": "coder", "attempts": 1, "attempts_forgiven": 1},
         ("claim hub-a --agent coder",),
     ),
-    "trigger": Write("trigger add t --on file:x --plan {here}/plan.yaml", {}),
+    "trigger": Write("trigger add t --on file:in/x --plan {here}/plan.yaml", {}),
     "schedule": Write("schedule add audit --cron @ --title Audit", {}),
     "schedule remove": Write("schedule remove audit", {}, ("schedule add audit --cron @ --title Audit",)),
     "friction": Write("friction --create --least 1", {"status": "dead_letter"}, GIVEN_UP),
@@ -446,7 +446,7 @@ CONTESTED = {
         "undo", "comment hub-b meanwhile", 0, {"priority": 2}, ("update hub-a --priority 4",)
     ),
     "two edges that make a circle": Contest(
-        "dep add hub-a hub-b", "dep add hub-b hub-a", 5, {"depends_on": None}, words="hub-a -> hub-b"
+        "dep add hub-a hub-b", "dep add hub-b hub-a", 5, {"depends_on": None}, words="hub-b, which waits for hub-a"
     ),
     "two parents that make a circle": Contest("update hub-a --parent hub-b", "update hub-b --parent hub-a", 5, {"parent": None}),
     "two equal edges": Contest("dep add hub-a hub-b", "dep add hub-a hub-b", 0, {"depends_on": ["hub-b"]}),
