@@ -225,6 +225,8 @@ BEFORE = {
     'bd dlq cancel hub-7k3q --reason "nobody needs it any more"': ["claim hub-7k3q", "fail hub-7k3q -r cancelled -e gone"],
     'bd dlq review hub-7k3q --note "waiting for the vendor"': ["claim hub-7k3q", "fail hub-7k3q -r cancelled -e gone"],
     "progress": ["claim hub-7k3q"],
+    "take": ["claim hub-7k3q"],
+    "give": ["claim hub-7k3q"],
     "cost": ["claim hub-7k3q"],
     "heartbeat": ["claim hub-7k3q"],
     "bd schedule remove audit": ['schedule add audit --cron "0 9 * * 1" --title Audit'],
@@ -261,6 +263,9 @@ NOT_RUN = {
     "bd wait --agent codemonkey && ./agent.sh": "the command is the agent's own",
     "bd wait --agent codemonkey --via https://fleet.example.org": "nobody is at that address",
     "bd board --watch": "goes on for ever, in a terminal",
+    **dict.fromkeys(
+        ("repo add", "repo show", "repo remove", "repo check", "workspace path", "workspace enter"), "tests/repos has its tests"
+    ),
     "serve": "runs until it is ended; tests/serve has its tests",
     "mcp": "runs until it is ended; tests/web has its tests",
     "demo": "has tests of its own, and takes a while",

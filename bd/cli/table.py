@@ -145,6 +145,13 @@ COMMANDS: dict[str, Row] = {
     ),
     "recall": Row("memories", "people", "Print what is remembered, or what of it has a word in it.", "recall", beside="remember"),
     "forget": Row("memories", "people", "Forget what is remembered under a key.", "forget", beside="remember"),
+    "take": Row(
+        "take",
+        "people",
+        "Take a bead over from the agent that works on it.",
+        line="Take a bead over from an agent, and hand it back.",
+    ),
+    "give": Row("take", "people", "Hand a bead that you have taken over back to the agents.", "give", beside="take"),
     "answer": Row("wait_human", "people", "Answer a bead's question, and reopen it.", "answer"),
     "label": Row("label", "people", "Add, remove and list labels.", line="Add, remove and list labels or dependencies."),
     "dep": Row("dep", "people", "Add, remove and show dependencies.", beside="label"),
@@ -265,6 +272,13 @@ COMMANDS: dict[str, Row] = {
         line="Show and change settings; print file schemas.",
     ),
     "schema": Row("schema", "set-up", "Print the JSON Schema of a hub's files, for editors.", beside="config"),
+    "repo": Row(
+        "repo",
+        "set-up",
+        "Add and show the code repositories that beads are about.",
+        line="Add code repositories; find and remove workspaces.",
+    ),
+    "workspace": Row("workspace", "set-up", "Find, enter and remove the workspaces of this machine.", beside="repo"),
     "cron": Row(
         "cron",
         "set-up",

@@ -14,6 +14,7 @@ from bd.core.schema import (
     AGENTS_DIR,
     BEAD_FIELDS,
     BEADS_DIR,
+    CLONE_KEYS,
     CONFIG_FIELDS,
     CONFIG_PATH,
     GO_COLUMNS,
@@ -21,6 +22,8 @@ from bd.core.schema import (
     GO_KEYS,
     INNER_FIELDS,
     OUTPUT_KEYS,
+    REPO_KEYS,
+    REPOS,
     RETRY_KEYS,
     SPEC_KEYS,
     TRIGGER_FIELDS,
@@ -183,5 +186,9 @@ def _of_config(fields: Mapping[str, Any]) -> Iterator[tuple[str, str | None]]:
         yield from _in(price, _PRICE, f"prices.{name}.")
     yield from _in(fields.get("friction"), _FRICTION, "friction.")
     yield from _in(fields.get("overload"), _OVERLOAD, "overload.")
+    repos = fields.get(REPOS)
+    for name, entry in repos.items() if isinstance(repos, dict) else ():
+        yield from _in(entry, REPO_KEYS, f"{REPOS}.{name}.")
+        yield from _in(entry.get("clone") if isinstance(entry, dict) else None, CLONE_KEYS, f"{REPOS}.{name}.clone.")
     for number, entry in enumerate(fields.get("schedules") or []):
         yield from _in(entry, (*INNER_FIELDS["schedules"], *BEAD_FIELDS), f"schedules.{number}.")

@@ -43,6 +43,7 @@ FAILURE_FIELDS: dict[str, Kind] = {
     "at": "time",
     "duration_s": "number",
     "cost_usd": "number",
+    "branch": "text",
 }
 
 BEAD_FIELDS: dict[str, Kind] = {
@@ -234,7 +235,12 @@ CONFIG_FIELDS: dict[str, Kind] = {
     "overload": "map",
     "prices": "map",
     "spent_keys": "map",
+    "repos": "map",
 }
+# The code repositories of a hub, by name; the keys of an entry, and of its `clone`.
+REPOS = "repos"
+REPO_KEYS = ("url", "base", "deliver", "setup", "teardown", "copy", "cache", "clone")
+CLONE_KEYS = ("filter", "sparse", "submodules", "lfs", "min_free")
 # The key under which the configuration keeps idempotency keys of deleted beads (key -> id), so that they are not created again.
 SPENT_KEYS = "spent_keys"
 

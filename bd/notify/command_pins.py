@@ -1,6 +1,7 @@
 """Pins: which commands from the hub have been reviewed and approved in this clone.
 
-A pin covers the command's text, the hub's files that it names, and what decides how it runs (a pool's size and provider).
+A pin covers the command's text, the hub's files that it names, and what decides how it runs (a pool's size and provider). Of a code
+repository it covers the whole entry: where bd fetches from and pushes to, and its commands, which run files of that repository.
 After any change the command must be reviewed again. Commands never come from beads.
 """
 
@@ -10,8 +11,10 @@ import hashlib
 import json
 from typing import TYPE_CHECKING, NamedTuple
 
+from bd.core.code_repos import entry_text
 from bd.core.json_shapes import fits, json_value
 from bd.core.pools import pool_of
+from bd.core.schema import REPOS
 from bd.notify.command_files import hub_files, named_by
 
 if TYPE_CHECKING:
@@ -25,6 +28,9 @@ NOTE = "trust.json"
 # Keys with commands, in an agent's pool and in the hub's settings.
 POOL_COMMANDS = ("check", "start", "alive", "stop", "nudge")
 CONFIG_COMMANDS = ("validators", "notify", "judges")
+# The reason of a command that was never pinned here.
+NOT_SEEN = "nobody has looked at it here"
+_REPO = f"config.{REPOS}."
 _SHAPE = {"text": str, "files": {...: str}, "runs": {...: str}}
 
 
@@ -45,14 +51,27 @@ class Asked(NamedTuple):
         """The agent whose file has the command; empty for a command in the hub's settings."""
         return self.name.removeprefix("agents/").partition(".")[0] if self.name.startswith("agents/") else ""
 
+    @property
+    def repo(self) -> str:
+        """The code repository whose entry it is; empty for a command."""
+        return self.name.removeprefix(_REPO) if self.name.startswith(_REPO) else ""
+
 
 def asked_for(hub: Clone, snapshot: CachedSnapshot) -> list[Asked]:
-    """Return every command in the hub."""
+    """Return every command in the hub, and the entries of code repositories."""
     commands = list(_commands(snapshot))
+    repos = repos_asked_for(snapshot)
     if not commands:
-        return []
+        return repos
     files = hub_files(hub, snapshot.commit)
-    return [_asked(name, text, named_by(text, files), runs) for name, text, runs in commands]
+    return [*(_asked(name, text, named_by(text, files), runs) for name, text, runs in commands), *repos]
+
+
+def repos_asked_for(snapshot: Snapshot) -> list[Asked]:
+    """Return the entries of code repositories in the hub. Their commands run files of those, none of the hub."""
+    given = snapshot.config().get(REPOS)
+    entries = sorted(given.items()) if isinstance(given, dict) else []
+    return [_asked(f"{_REPO}{name}", entry_text(fields), {}, {}) for name, fields in entries]
 
 
 def _asked(name: str, text: str, files: Mapping[str, str], runs: Mapping[str, str]) -> Asked:
@@ -114,7 +133,7 @@ def trusted(hub: Clone, snapshot: CachedSnapshot) -> list[Asked]:
 def changes(command: Asked, kept: str | None) -> list[str]:
     """Return the reasons why a command is not the pinned one; none if it is."""
     if kept is None:
-        return ["nobody has looked at it here"]
+        return [NOT_SEEN]
     then = _read(kept)
     if then is None:
         return _since_old(command, kept)
@@ -152,6 +171,11 @@ def _kept(command: Asked) -> str:
 def pin(hub: Clone, commands: list[Asked]) -> None:
     """Pin these commands, replacing all former pins."""
     hub.note_json(NOTE, {command.name: _kept(command) for command in commands})
+
+
+def pin_one(hub: Clone, command: Asked) -> None:
+    """Pin this command; all other pins stay."""
+    hub.note_json(NOTE, {**pinned(hub), command.name: _kept(command)})
 
 
 def revoke(hub: Clone) -> None:

@@ -64,7 +64,7 @@ class Claim(Operation):
 
     `held_tokens` are the author's tokens; a bead it holds already counts as claimed. `new_tokens`: one per bead, minted with the
     operation. Which beads `next` takes is decided here, on the snapshot that the commit is built on, so after a lost race it
-    takes the next best.
+    takes the next best. `without_repos` are code repositories that the author's machine can't work on now.
     """
 
     verb: ClassVar[str] = "claim"
@@ -83,6 +83,7 @@ class Claim(Operation):
             "next",
             "reserve",
             "resume",
+            "without_repos",
         }
     )
 
@@ -110,7 +111,7 @@ class Claim(Operation):
         form = super().exact_form(change, before)
         tokens = [token for token, _ in change.tokens]
         form["args"] = {**as_promised(form["args"], change), "new_tokens": tokens, "ids": list(change.touched)}
-        for key in ("next", "inherited", "held_tokens"):
+        for key in ("next", "inherited", "held_tokens", "without_repos"):
             form["args"].pop(key, None)
         return form
 
@@ -173,8 +174,9 @@ class Claim(Operation):
         count = self.args.get("count", 1)
         room = capacity.room(self.name, snapshot, context.now)
         beads: dict[str, Bead | None] = {}
-        starving = answer.starving(self.uid)
-        for bead in _untouched_first(_with_first(starving, answer.beads()), context):
+        starving, without = answer.starving(self.uid), frozenset(self.args.get("without_repos") or ())
+        offered = (bead for bead in _with_first(starving, answer.beads()) if bead.get("repo") not in without)
+        for bead in _untouched_first(offered, context):
             if len(beads) >= (count if room is None else min(count, room)):
                 break
             if beads and Eligibility(Overlay(snapshot, Change(beads, "")), self.name, context.now).reasons(bead):
@@ -322,12 +324,16 @@ class Claim(Operation):
 
 
 def as_promised(args: Mapping[str, Any], change: Change) -> dict[str, Any]:
-    """Return a claim's arguments with the heartbeats as decided: without side refs they differ from those requested."""
+    """Return a claim's arguments as decided: without side refs its heartbeats differ from those requested.
+
+    Which repositories the author's machine can't work on says nothing about the claim any more.
+    """
+    args = {key: value for key, value in args.items() if key != "without_repos"}
     made = {token for token, _ in change.tokens}
     there = (claim for bead in change.beads.values() if bead is not None for claim in bead.claims)
     promised = next((claim for claim in there if claim.get("token") in made and claim.get("heartbeat_by")), None)
     if promised is None or not args.get("heartbeat"):
-        return dict(args)
+        return args
     return {**args, "heartbeat": {"interval_s": promised["heartbeat_interval_s"], "by": promised["heartbeat_by"]}}
 
 

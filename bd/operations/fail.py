@@ -32,13 +32,15 @@ _COST = {"usd": "cost_usd", "tokens": "token_counts", "model": "model", "estimat
 class Fail(Operation):
     """Record failed attempts on beads: `ids`, `reason` (a kind of failure), `error` (free text), `force`.
 
-    `duration_s`, `cost_usd`, `token_counts` and `model`, if known; `estimated`: the cost is an estimate. `jitter` is drawn with the operation, so that a replay computes the
+    `duration_s`, `cost_usd`, `token_counts` and `model`, if known; `estimated`: the cost is an estimate; `branch`, if the attempt's
+    commits are on one. `jitter` is drawn with the operation, so that a replay computes the
     same time for the next try.
     """
 
     verb: ClassVar[str] = "fail"
     takes: ClassVar[frozenset[str]] = frozenset(
         {
+            "branch",
             "cost_usd",
             "duration_s",
             "error",
@@ -106,6 +108,7 @@ class Fail(Operation):
     def _failure(self, bead: Bead) -> dict[str, Any]:
         attempt = bead.claims[0].get("attempt", bead.attempts)
         known = {"duration_s": self.args.get("duration_s"), "cost_usd": spending.cost_of_attempt(bead, attempt)}
+        known["branch"] = self.args.get("branch")
         return retry.failure_of(bead, self.args["reason"], self.args["error"].strip(), self.asked_at, **known)
 
     def _is_noted(self, bead: Bead) -> bool:

@@ -9,6 +9,7 @@ from bd.operations.base import register
 from bd.operations.create import Create
 from bd.operations.dags import gathered
 from bd.operations.dependencies import refuse_circles, with_ages
+from bd.policy.deliveries import refuse_undelivered
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -48,6 +49,7 @@ class ApplyPlan(Create):
             gone = sum(not snapshot.exists(bead_id) for bead_id in result.values())
             note = f"this plan was applied before, as {known[key]}; nothing was created again"
             return Change({}, "", touched=tuple(result.values()), result=result, notes=(note + _gone_words(gone),))
+        refuse_undelivered(specs, snapshot)
         made = super().decide(snapshot, context)
         return made if made.is_empty or not self.args.get("gathers") else self._gathering(made, snapshot)
 

@@ -26,6 +26,7 @@ KINDS = (
     "crash",
     "rate_limit",
     "invalid_output",
+    "conflict",
     "stalled",
     "lost",
     "auth_failure",

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 _OF_WORK = "the folder of `bd close`, or of the command of `bd work`"
 _TRUSTS_HUB = "whoever may push to this hub, for whatever else it reads there"
+_OF_REPO = "the workspace of each bead about it"
+_TRUSTS_REPO = "that repository, and whoever may push to it: a command that runs its files runs whatever they are by then"
 _TRUSTS_WORK = "the repository that the work is done in: it runs files of that"
 
 
@@ -34,6 +36,8 @@ def preview(hub: Clone, snapshot: Snapshot, command: Asked) -> Preview:
     if command.agent:
         pool = pools_of(snapshot).get(command.agent, Pool(command.agent))
         return _of_pool(hub, pool, snapshot.config().get("prefix"), command)
+    if command.repo:
+        return Preview(command.text, _OF_REPO, _TRUSTS_REPO)
     if command.name.startswith("config.notify"):
         return Preview(command.text, hub.checkout, _TRUSTS_HUB)
     return Preview(command.text, _OF_WORK, _TRUSTS_WORK)

@@ -7,6 +7,7 @@ import subprocess
 import tempfile
 from typing import TYPE_CHECKING, NamedTuple
 
+from bd.core.errors import BadInput
 from bd.processes.tree import ProcessTree
 
 if TYPE_CHECKING:
@@ -62,6 +63,14 @@ def run(
             if process.returncode is None:  # also after Ctrl-C, which does not reach another session
                 end(process)
         return Ran(code, _words(out, kept), _words(err, kept))
+
+
+def hand_over(program: str, folder: str, environment: Mapping[str, str]) -> int:
+    """Let a person use a program in a folder, on this process's own streams. Return its exit code. Raises BadInput."""
+    try:
+        return subprocess.call([program], cwd=folder, env=dict(environment))
+    except OSError as error:
+        raise BadInput(f"can't start {program}: {error.strerror}", hint="check that it is there and may be run") from error
 
 
 def end(process: ProcessTree) -> None:

@@ -33,6 +33,7 @@ class Attention(NamedTuple):
     unpublished: list[dict[str, Any]]
     overloaded: list[dict[str, Any]]
     given_back: list[dict[str, Any]]
+    repos: list[dict[str, Any]]
 
     @property
     def total(self) -> int:
@@ -41,14 +42,22 @@ class Attention(NamedTuple):
     def as_json(self) -> dict[str, Any]:
         """Return the kinds and the total; kinds that were added later come last."""
         shown = self._asdict()
-        newer = {kind: shown.pop(kind) for kind in ("unpublished", "overloaded", "given_back")}
+        newer = {kind: shown.pop(kind) for kind in ("unpublished", "overloaded", "given_back", "repos")}
         return {**shown, "total": self.total, **newer}
 
 
 def gather(
-    snapshot: Snapshot, stalls: Iterable[Stall], refused: Iterable[KeptCommit], unpublished: Iterable[QueuedWrite], now: datetime
+    snapshot: Snapshot,
+    stalls: Iterable[Stall],
+    refused: Iterable[KeptCommit],
+    unpublished: Iterable[QueuedWrite],
+    now: datetime,
+    repos: Iterable[dict[str, Any]] = (),
 ) -> Attention:
-    """Collect everything that needs a person: in the hub, in an observation of the fleet, and among rejected and unpublished changes."""
+    """Collect everything that needs a person: in the hub, in an observation of the fleet, and among rejected and unpublished changes.
+
+    `repos` are the code repositories that get no work in this clone until a person has looked.
+    """
     live = sorted(snapshot.live(), key=lambda bead: (bead.priority, bead.id))
     rejected = list(refused)
     reasons = {item.uid for item in rejected}  # writes that wait since the hub refuses this clone are told with its reason alone
@@ -62,6 +71,7 @@ def gather(
         _oldest_first(_unpublished(one, now) for one in unpublished if one.uid not in reasons),
         _oldest_first(_overloaded(name, snapshot, now) for name in _names(snapshot) if _is_worn_out(name, snapshot)),
         _oldest_first(_given_back(bead, now) for bead in live if is_given_back_too_often(bead)),
+        list(repos),
     )
 
 

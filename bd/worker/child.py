@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from typing import IO
 
     from bd.core.runtime import Runtime
+    from bd.worker.result import Outcome
 
 _DRAIN_S = 1.0
 _CHUNK = 65536
@@ -39,6 +40,8 @@ class Child:
 
     When asked to end, its tree has `grace_s` to do so; when this process dies, `orphan_grace_s`. What is left is killed.
     """
+
+    failed: Outcome | None = None  # it always begins; see prepared_child.py
 
     def __init__(
         self,

@@ -15,6 +15,7 @@ from bd.policy.liveness import MISSED_BEATS, NEAR_INTERVAL_S, RECORD_EVERY_S
 from bd.worker import heartbeats, progress
 from bd.worker.attempt_log import AttemptLog
 from bd.worker.child import Child, Lines
+from bd.worker.prepared_child import PreparedChild
 from bd.worker.result import FAILED, RELEASED, Outcome, read_result
 from bd.worker.start import DOUBT, RESULT, written
 from bd.worker.validation_run import Trial
@@ -42,8 +43,9 @@ _BREAK_S = 2.0
 class Command(NamedTuple):
     """The command that a worker runs for each bead: words, folder, whether the prompt goes to stdin, and limits in seconds.
 
-    `stop_when_cut_off`: whether it is ended if the hub was unreachable for the stall time. With a `program` the words are more
-    arguments of it, and `permissions` says what it may do; `max_duration` maps types to durations, and `prices` models to prices.
+    `stop_when_cut_off`: whether it is ended if the hub was unreachable for the stall time. `in_workspace`: whether beads about no
+    repository get a folder of their own, too. With a `program` the words are more arguments of it, and `permissions` says what it
+    may do; `max_duration` maps types to durations, and `prices` models to prices.
     """
 
     words: Sequence[str]
@@ -52,6 +54,7 @@ class Command(NamedTuple):
     idle_timeout_s: float | None = None
     grace_s: float = GRACE_S
     stop_when_cut_off: bool = True
+    in_workspace: bool = False
     timeout_s: float | None = None
     max_duration: Mapping[str, Any] = {}
     program: KnownAgent | None = None
@@ -104,7 +107,14 @@ class Job:
 
     # --- the child ---
 
-    def _run(self, on_line: Callable[[str], None]) -> Child:
+    def _run(self, on_line: Callable[[str], None]) -> Child | PreparedChild:
+        def begin() -> Child:
+            return self._begin(on_line)
+
+        workspace = self._start.workspace
+        return PreparedChild(workspace.prepare, begin, self._on_change, self._runtime) if workspace else begin()
+
+    def _begin(self, on_line: Callable[[str], None]) -> Child:
         output = self._start.output
 
         def shows(hear: Callable[[str], str]) -> Callable[[str], None]:
@@ -147,6 +157,11 @@ class Job:
         """The folder in which its command runs."""
         return self._start.folder
 
+    def delivered(self, hub: Clone, outcome: Outcome, tell: Callable[[str], None]) -> Outcome:
+        """Deliver what was committed in its workspace, if it has one. Return the outcome with what came of that."""
+        workspace = self._start.workspace
+        return workspace.finish(hub, outcome, tell) if workspace else outcome
+
     @property
     def is_running(self) -> bool:
         return self.child.code is None
@@ -169,6 +184,8 @@ class Job:
         """Return the outcome. A reason from outside comes first, unless it was only asked to stop and then finished."""
         if self.trial is not None:
             return self.trial.concluded()
+        if self.child.failed is not None:
+            return self.ending or self.child.failed
         code = self.child.code
         result = read_result(os.path.join(self._start.files, RESULT))
         said = self._start.output.outcome(code if code is not None else 1, result, self._start.commits())

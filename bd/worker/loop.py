@@ -37,6 +37,7 @@ from bd.worker.decisions import Standing
 from bd.worker.events import Events
 from bd.worker.fleet_state import ALONE, look
 from bd.worker.job import Job
+from bd.worker.job_workspace import reserved
 from bd.worker.maintenance import clear_up, keep_house, pack_when_full
 from bd.worker.options import Ended
 from bd.worker.pacing_state import Pacer
@@ -44,6 +45,7 @@ from bd.worker.result import DONE, FAILED, RELEASED, WAITING, Outcome
 from bd.worker.stall_recovery import reassign
 from bd.worker.start import start_of
 from bd.worker.stealing import steal
+from bd.worker.stopped_repos import StoppedRepos
 from bd.worker.watcher import Lookout
 
 if TYPE_CHECKING:
@@ -57,6 +59,7 @@ if TYPE_CHECKING:
     from bd.store import Clone
     from bd.store import Outcome as Written
     from bd.worker.fleet_state import View
+    from bd.worker.job_workspace import JobWorkspace
     from bd.worker.options import Plan
     from bd.worker.start import Start
 
@@ -90,6 +93,7 @@ class Worker:
         self._stops = 0  # counted by a signal handler; the loop picks it up
         self._standing = Standing(runtime.monotonic())
         self._told_clocks = False
+        self._stopped_repos = StoppedRepos(tell)
         self._lookout = Lookout(runtime, on_ring=lambda: self._events.put("hub"))
 
     # --- called from outside ---
@@ -243,7 +247,8 @@ class Worker:
 
     def _claim_args(self, hub: Clone, settings: Settings) -> dict[str, Any]:
         heartbeat = heartbeats.heartbeat_for(hub, hub.snapshot().agent(self.plan.agent) or {}, settings)
-        return {"agent": self.plan.agent, "host": socket.gethostname(), "heartbeat": heartbeat.as_args()}
+        args = {"agent": self.plan.agent, "host": socket.gethostname(), "heartbeat": heartbeat.as_args()}
+        return {**args, **self._stopped_repos.claim_args(hub)}
 
     def _asked(self, **extra: Any) -> dict[str, Any]:
         return asked(self._runtime, f"agent:{self.plan.agent}", **extra)
@@ -287,10 +292,12 @@ class Worker:
         files = os.path.join(hub.place.folder, "work", bead.get("claim")["token"])
         self._standing = self._standing.begun(self._runtime.monotonic())
         self._tell(f"{bead.id} — {bead.title} (attempt {bead.get('claim').get('attempt', 1)})")
+        workspace: JobWorkspace | None = None
         try:
+            workspace = reserved(hub, bead, self.plan.command, self._open_hub)
             job = Job(
                 bead,
-                self._start_of(hub, bead, files),
+                self._start_of(hub, bead, files, workspace),
                 self.plan.command,
                 self._open_hub,
                 lambda line, bead_id=bead.id: self._on_line(bead_id, line),  # type: ignore[misc]
@@ -299,6 +306,8 @@ class Worker:
             )
         except (BdError, OSError) as error:
             shutil.rmtree(files, ignore_errors=True)
+            if workspace is not None:
+                workspace.abandon()
             self._tell(f"{bead.id}: {error}")
             self._write(
                 hub, Release(**self._asked(tokens={bead.id: bead.get("claim")["token"]}, ids=[bead.id], reason=str(error)))
@@ -306,13 +315,13 @@ class Worker:
             return
         self._jobs.append(job)
 
-    def _start_of(self, hub: Clone, bead: Bead, files: str) -> Start:
+    def _start_of(self, hub: Clone, bead: Bead, files: str, workspace: JobWorkspace | None) -> Start:
         snapshot = hub.snapshot()
         model = model_of(bead, snapshot.agent(self.plan.agent), bead.get("claim").get("attempt", 1))
         brief = brief_of(bead, snapshot, hub, self.plan.agent, by_worker=True)
         command, claim = self.plan.command, bead.get("claim")
         program = program_of(hub, bead, command, model, files)
-        start = start_of(bead, self._as_json(bead, snapshot), brief, command, files, model, program)
+        start = start_of(bead, self._as_json(bead, snapshot), brief, command, files, model, program, workspace)
         limit_s = time_limit.limit_s(bead, command.timeout_s, command.max_duration, is_known_agent=program is not None)
         log = attempt_log.path_of(hub.place.folder, bead.id, claim.get("attempt", 1), claim["token"])
         return start._replace(limit_s=limit_s, log=log)
@@ -328,6 +337,7 @@ class Worker:
             if made is not None:
                 job.try_output(outcome, made)
                 return
+            outcome = job.delivered(hub, outcome, self._tell)
             self._jobs.remove(job)
             job.stop_beating()
             self._standing = self._standing.ended(self._runtime.monotonic())

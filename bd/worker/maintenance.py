@@ -19,6 +19,7 @@ from bd.operations.archive import Archive
 from bd.operations.base import asked
 from bd.operations.friction_beads import TellFriction
 from bd.policy import friction
+from bd.repos.housekeeping import remove_old
 from bd.schedule.sources import run_due
 from bd.store import SideRef
 from bd.store.git.repository import GitRepo, GitTimeout
@@ -171,9 +172,15 @@ def _tell_friction(hub: Clone, by: str) -> list[str]:
     return [f"{bead.id} made: {bead.title}" for bead in made]
 
 
+def _remove_workspaces(hub: Clone, by: str) -> list[str]:
+    """Remove workspaces that ended some days ago, once everything unpushed in them is set aside."""
+    return remove_old(hub)
+
+
 _CHORES: dict[str, Callable[[Clone, str], list[str]]] = {
     "sweeping": sweep_claim_refs,
     "tidying": _tidy,
+    "workspaces": _remove_workspaces,
     "archiving": _archive,
     "friction": _tell_friction,
 }

@@ -63,6 +63,7 @@ class Outcome(NamedTuple):
     resets_at: str | None = None
     denials: tuple[str, ...] = ()
     flaws: tuple[str, ...] = ()
+    branch: str = ""  # where its commits are
 
     @property
     def cost(self) -> dict[str, Any]:
@@ -80,6 +81,7 @@ class Outcome(NamedTuple):
             "token_counts": self.tokens,
             "model": self.model,
             "estimated": self.is_estimated or None,
+            "branch": self.branch,
         }
         return {key: value for key, value in found.items() if value not in (None, "")}
 

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from bd.brief.brief import Brief
     from bd.core.model import Bead
     from bd.worker.job import Command
+    from bd.worker.job_workspace import JobWorkspace
     from bd.worker.output import Output
 
 RESULT, DOUBT = "result.json", "doubt"
@@ -30,7 +31,8 @@ class Start(NamedTuple):
     """One start of a command.
 
     `files` is the folder of the attempt's own files (0700); `stdin` the path of a file, `log` that of the full output. `limit_s`
-    is how long it may take. `commits` returns the number of commits that it made; None if nobody counts them.
+    is how long it may take. `commits` returns the number of commits that it made; None if nobody counts them. `workspace` is
+    prepared first, if there is one; `folder` exists only then.
     """
 
     words: Sequence[str]
@@ -42,6 +44,7 @@ class Start(NamedTuple):
     log: str = os.devnull
     limit_s: float | None = None
     commits: Callable[[], int | None] = lambda: None
+    workspace: JobWorkspace | None = None
 
 
 class Program(NamedTuple):
@@ -60,6 +63,7 @@ def start_of(
     folder: str,
     model: str,
     program: Program | None = None,
+    workspace: JobWorkspace | None = None,
 ) -> Start:
     """Return what to start for a claimed bead, and write the files that it reads. `shown` is the bead as JSON.
 
@@ -82,10 +86,23 @@ def start_of(
         "BD_BRIEF_FILE": brief_file,
         "BD_RESULT_FILE": os.path.join(folder, RESULT),
         "BD_DOUBT_FILE": os.path.join(folder, DOUBT),
+        **(workspace.variables if workspace else {}),
     }
+    words = command.words
+    if workspace is not None:
+        words = [*(_from(command.folder, word) for word in words[:1]), *words[1:]]
+        workspace.environment = environment
+        workspace.write_brief = lambda text: written(folder, "brief", text)
     stdin = brief_file if command.prompt_on_stdin else None
-    words, output = (program.words, program.output) if program else (command.words, PlainOutput())
-    return Start(words, command.folder, environment, stdin, output, folder)
+    words, output = (program.words, program.output) if program else (words, PlainOutput())
+    where = workspace.folder if workspace else command.folder
+    return Start(words, where, environment, stdin, output, folder, workspace=workspace)
+
+
+def _from(folder: str, program: str) -> str:
+    """Return the path of a program that was named by a path relative to the folder."""
+    path = os.path.join(folder, program)
+    return os.path.abspath(path) if os.sep in program and os.path.exists(path) else program
 
 
 def written(folder: str, name: str, text: str) -> str:

@@ -10,6 +10,7 @@ from bd.cli.spec import Command
 from bd.core.times import age_text
 from bd.policy.unpublished import KEPT_LONG
 from bd.report.attention import gather
+from bd.repos.standing import stopped_repos
 
 if TYPE_CHECKING:
     from typing import Any
@@ -29,6 +30,7 @@ HEADINGS = {
     "damaged": "Files that can't be read: `bd doctor`",
     "overloaded": "Agents that are overloaded: look at its log, then `bd agent clear NAME`",
     "given_back": "Given back again and again, each time paid for: `bd show ID`, then `bd update`, `bd defer` or `bd cancel ID`",
+    "repos": "Code repositories that get no work in this clone: `bd repo list`",
 }
 
 
@@ -37,7 +39,7 @@ SPEC = Command(
     help="""List what needs a person.
 
     Beads that were given up or given back again and again, questions, stalls, writes the hub refused or has not got for
-    more than an hour, agents that fell silent or are overloaded, damaged files. Always exit 0. Fetches first, unless
+    more than an hour, agents that fell silent or are overloaded, damaged files, code repositories that rest. Always exit 0. Fetches first, unless
     told --no-fetch.
     """,
     examples=["bd attention", "bd attention --json | jq .total"],
@@ -49,7 +51,9 @@ def run(app: App) -> None:
     view = app.look()
     app.leave_out(SIGNS, "this clone's writes that are not on the hub")
     refused, waiting = ((), []) if app.flags.at else (app.hub.kept(), app.hub.left_behind(app.now - KEPT_LONG)[0])
-    found = gather(app.snapshot(), view.stalls, refused, waiting, app.now)
+    repos = () if app.flags.at else stopped_repos(app.hub, app.snapshot(), app.now)
+    told = [one.as_json() for one in repos if not one.is_new]
+    found = gather(app.snapshot(), view.stalls, refused, waiting, app.now, told)
     if app.out.is_json:
         app.out.object(found.as_json())
     else:
@@ -94,6 +98,8 @@ def _words(kind: str, entry: dict[str, Any]) -> str:
         return f"{get('agent')}   last heard of {age} ago{holds}"
     if kind == "overloaded":
         return f"{get('agent')}   {get('failed')} of its last {get('of')} attempts failed, the last {age} ago"
+    if kind == "repos":
+        return f"{get('repo')}   {get('why')}"
     if kind == "given_back":
         return (
             f"{get('id')}  {get('title')}   {get('times')} times in a row, last {age} ago: {get('reason') or 'no reason noted'}"

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from typing import TYPE_CHECKING
 
+from bd.cli.children import refuse_child
 from bd.cli.output import escaped
 from bd.cli.questions import is_confirmed
 from bd.cli.spec import Command, Flag
-from bd.core.errors import Refused
 from bd.notify.command_pins import asked_for, changes, pin, pinned, revoke
 from bd.pool.preview import preview
 
@@ -27,7 +26,8 @@ SPEC = Command(
     help="""Show the commands a hub asks to run, and pin them.
 
     A pinned command runs as long as its text stays exactly the same, and so do the hub's files that it names and, of a pool's
-    start, the pool's size and provider. Each is shown as it will run here.
+    start, the pool's size and provider. Each is shown as it will run here. The entry of a code repository is pinned as a whole:
+    its URL, and the commands that run there. To trust a command that runs files of a repository is to trust that repository.
     """,
     examples=["bd trust             show and ask", "bd trust --yes       pin what is shown", "bd trust --revoke"],
 )
@@ -36,6 +36,7 @@ SPEC = Command(
 def run(app: App, yes: bool, forget: bool) -> None:
     """Show the commands a hub asks to run, and pin them."""
     if forget:
+        refuse_child("decide what this machine may run for the hub")
         revoke(app.hub)
     asked = asked_for(app.hub, app.snapshot())
     known = pinned(app.hub)
@@ -49,7 +50,7 @@ def run(app: App, yes: bool, forget: bool) -> None:
     if new and not forget and not yes and sys.stdin.isatty():
         yes = is_confirmed(f"Trust {len(new)} commands as shown?")
     if yes and asked:
-        _refuse_child()
+        refuse_child("decide what this machine may run for the hub")
         pin(app.hub, asked)
         why = {one.name: [] for one in asked}
     if app.out.is_json:
@@ -59,13 +60,6 @@ def run(app: App, yes: bool, forget: bool) -> None:
     elif new:
         number = "1 command is" if len(new) == 1 else f"{len(new)} commands are"
         app.out.note(f"{number} not trusted; `bd trust --yes` pins what is shown")
-
-
-def _refuse_child() -> None:
-    """Refuse to pin inside a command of `bd work`, whose agent reads texts from the hub. Raises Refused."""
-    if os.environ.get("BD_BEAD_FILE"):
-        hint = "look at what `bd trust` shows in a terminal of your own, and pin it there"
-        raise Refused("an agent can't decide what this machine may run for the hub", hint=hint)
 
 
 def _show(app: App, one: Asked, why: list[str], *, is_known: bool) -> None:

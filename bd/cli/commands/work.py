@@ -16,6 +16,7 @@ from bd.coding_agents.known import KNOWN, known_agent
 from bd.compat import bead_json
 from bd.core.errors import BadInput, Interrupted, NothingReady
 from bd.core.schema import AGENTS_DIR
+from bd.policy.capacity import limit_of
 from bd.policy.eligibility import Eligibility
 from bd.schedule.agent_log import log_path, rotate
 from bd.store import locate
@@ -36,6 +37,8 @@ if TYPE_CHECKING:
     from bd.worker.options import Ended
 
 
+_MOST_JOBS = 64
+
 SPEC = Command(
     "work",
     Argument("words", many=True, metavar="-- CMD [ARGS]..."),
@@ -46,11 +49,12 @@ SPEC = Command(
         help="A coding agent that bd knows: claude, codex, gemini; after -- more of its arguments.",
     ),
     Flag("--once", help="End when nothing fits any more, or another worker of the agent runs here; for cron."),
-    Option("--jobs", kind=whole_number(1, 64), default=1, help="The number of beads at once, within the agent's max_concurrent."),
+    Option("--jobs", kind=whole_number(1, _MOST_JOBS), help="The number of beads at once; default: the agent's max_concurrent."),
     Option("--max-tasks", kind=whole_number(1), help="End after this many beads."),
     Option("--max-idle", kind=DURATION, help="End after this long without work."),
     Option("--interval", kind=DURATION, help="How often to look, instead of what the agent's file says."),
     Option("--folder", kind=FOLDER, help="The folder to run the command in; default: the current one."),
+    Flag("--workspace", help="Run it in an empty folder for each bead that is about no repository of the hub; --with always does."),
     Flag("--prompt", help="Give the command the bead's brief on stdin; --with always does."),
     Option("--timeout", kind=DURATION, help="End the command after this long."),
     Option("--idle-timeout", kind=DURATION, help="End the command after this long without output."),
@@ -82,6 +86,7 @@ def run(app: App, words: tuple[str, ...], dry_run: bool, **flags: Any) -> None:
     program = _program(app, agent, words, flags["program"])
     if program is None:
         _check_command(words, flags["folder"])
+    flags["jobs"] = flags["jobs"] or min(_MOST_JOBS, max(1, limit_of(agent, app.snapshot()) or 1))
     plan = _plan(agent, words, program, app.settings(), flags)
     if dry_run:
         command = plan.command
@@ -168,11 +173,12 @@ def _plan(agent: str, words: tuple[str, ...], program: KnownAgent | None, settin
         flags["idle_timeout"],
         flags["grace"],
         settings.stop_when_cut_off,
-        flags["timeout"],
-        settings.max_duration,
-        program,
-        settings.permissions,
-        settings.prices,
+        in_workspace=flags["workspace"] or (program is not None and not flags["folder"]),
+        timeout_s=flags["timeout"],
+        max_duration=settings.max_duration,
+        program=program,
+        permissions=settings.permissions,
+        prices=settings.prices,
     )
     return Plan(
         agent,

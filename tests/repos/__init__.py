@@ -1,0 +1,1 @@
+"""Code repositories: entries, workspaces, branches, and what is left unpushed."""

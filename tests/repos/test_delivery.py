@@ -1,0 +1,185 @@
+"""Branches: only bd pushes to a bead's, by fast-forward, and nothing of anybody's is ever overwritten."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+import pytest
+
+from bd.core.errors import BdError
+from tests.truth import git
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from bd.repos.attempt import Attempt
+    from tests.repos.conftest import Site
+
+
+def ended(site: Site, attempt: Attempt, *, is_current: bool = True) -> tuple[str, bool, str]:
+    """Finish an attempt: the branch, whether it is beside the bead's own, and what people are told."""
+    found = attempt.finish(site.hub(), {}, is_current=is_current)
+    return found.branch, found.is_beside, "; ".join(found.notes)
+
+
+def test_commits_go_to_the_branch_of_the_bead(site: Site) -> None:
+    bead = site.bead()
+    attempt = site.begin(bead)
+    made = site.work(attempt, "new")
+    assert ended(site, attempt) == (f"agents/{bead}", False, "")
+    assert site.branches()[f"agents/{bead}"] == made
+
+
+def test_a_second_attempt_goes_on_where_the_first_ended_and_takes_the_new_base(site: Site) -> None:
+    bead = site.bead()
+    first = site.begin(bead)
+    site.work(first, "one")
+    ended(site, first)
+    base = site.commit("main", "meanwhile")
+    site.clone.here("release", bead, "--force", "--reason", "again")
+    second = site.begin(bead)
+    assert {"one", "meanwhile", "readme"} <= {*os.listdir(second.folder)}
+    made = site.work(second, "two")
+    assert ended(site, second)[0] == f"agents/{bead}"
+    assert site.branches()[f"agents/{bead}"] == made
+    git(site.code, "merge-base", "--is-ancestor", base, made)
+
+
+def test_an_attempt_without_commits_pushes_nothing(site: Site) -> None:
+    bead = site.bead()
+    attempt = site.begin(bead)
+    assert ended(site, attempt) == ("", False, "")
+    assert [*site.branches()] == ["main"]
+
+
+def test_what_is_not_delivered_stays_here(site: Site) -> None:
+    site.clone.here("repo", "add", "relay", str(site.code), "--deliver", "none")
+    bead = site.bead()
+    attempt = site.begin(bead)
+    site.work(attempt, "new")
+    assert ended(site, attempt) == ("", False, "")
+    assert [*site.branches()] == ["main"]
+    (one,) = site.clone.here("workspace", "list", "--json").json
+    assert [left["kind"] for left in one["unpushed"]] == ["commits"]
+
+
+def _person_pushed(site: Site, attempt: Attempt, bead: str) -> str:
+    return site.commit(f"agents/{bead}", "person")
+
+
+def _stale(site: Site, attempt: Attempt, bead: str) -> str:
+    return ""
+
+
+def _rewrote(site: Site, attempt: Attempt, bead: str) -> str:
+    git(attempt.folder, "reset", "--quiet", "--hard", "HEAD~1")
+    site.work(attempt, "instead")
+    return site.branches()[f"agents/{bead}"]
+
+
+@pytest.mark.parametrize(
+    ("meanwhile", "is_current", "why"),
+    [
+        (_person_pushed, True, "has moved since"),
+        (_person_pushed, False, "no longer current"),
+        (_stale, False, "no longer current"),
+        (_rewrote, True, "rewrote commits"),
+    ],
+)
+def test_what_can_not_be_fast_forwarded_goes_beside(
+    site: Site, meanwhile: Callable[[Site, Attempt, str], str], is_current: bool, why: str
+) -> None:
+    bead = site.bead()
+    if meanwhile is _rewrote:
+        first = site.begin(bead)
+        site.work(first, "first")
+        ended(site, first)
+        site.clone.here("release", bead, "--force", "--reason", "again")
+    attempt = site.begin(bead)
+    before = meanwhile(site, attempt, bead)
+    made = site.work(attempt, "new")
+    number = attempt.workspace.attempt
+    branch, is_beside, words = ended(site, attempt, is_current=is_current)
+    assert (branch, is_beside) == (f"agents/{bead}-attempt-{number}", True)
+    assert why in words
+    found = site.branches()
+    assert found[branch] == made
+    assert found.get(f"agents/{bead}", "") == before
+
+
+def test_a_branch_of_an_attempt_that_exists_is_not_overwritten_either(site: Site) -> None:
+    bead = site.bead()
+    attempt = site.begin(bead)
+    theirs = site.commit(f"agents/{bead}-attempt-1", "theirs")
+    made = site.work(attempt, "new")
+    assert ended(site, attempt, is_current=False)[0] == f"agents/{bead}-attempt-1-2"
+    assert site.branches()[f"agents/{bead}-attempt-1"] == theirs
+    assert site.branches()[f"agents/{bead}-attempt-1-2"] == made
+
+
+def test_commits_that_the_agent_pushed_itself_count(site: Site) -> None:
+    bead = site.bead()
+    attempt = site.begin(bead)
+    made = site.work(attempt, "new")
+    git(attempt.folder, "push", "--quiet", str(site.code), f"HEAD:agents/{bead}")
+    assert ended(site, attempt) == (f"agents/{bead}", False, "")
+    assert site.branches()[f"agents/{bead}"] == made
+
+
+@pytest.mark.parametrize("where", [("--detach",), ("-B", "main"), ("-b", "own-name")])
+def test_commits_made_elsewhere_are_moved_and_reported(site: Site, where: tuple[str, ...]) -> None:
+    bead = site.bead()
+    attempt = site.begin(bead)
+    git(attempt.folder, "checkout", "--quiet", *where)
+    made = site.work(attempt, "new")
+    branch, _, words = ended(site, attempt)
+    assert branch == f"agents/{bead}"
+    assert "moved to" in words
+    assert site.branches() == {"main": site.branches()["main"], branch: made}
+
+
+def test_commits_on_the_base_count_after_a_return_to_the_branch(site: Site) -> None:
+    bead = site.bead()
+    attempt = site.begin(bead)
+    git(attempt.folder, "checkout", "--quiet", "-B", "main")
+    made = site.work(attempt, "new")
+    git(attempt.folder, "checkout", "--quiet", f"agents/{bead}")
+    assert ended(site, attempt)[0] == f"agents/{bead}"
+    assert site.branches()[f"agents/{bead}"] == made
+
+
+def test_a_push_of_the_agents_own_says_who_pushes(site: Site) -> None:
+    attempt = site.begin(site.bead())
+    site.work(attempt, "new")
+    assert git(attempt.folder, "remote", "get-url", "origin") == str(site.code)
+    assert "bd-pushes-the-branch" in git(attempt.folder, "remote", "get-url", "--push", "origin")
+
+
+def test_a_server_that_is_away_leaves_everything_here(site: Site) -> None:
+    bead = site.bead()
+    attempt = site.begin(bead)
+    site.work(attempt, "new")
+    site.code.rename(site.code.with_name("away.git"))
+    with pytest.raises(BdError):
+        attempt.finish(site.hub(), {}, is_current=True)
+    (one,) = site.clone.here("workspace", "list", "--json").json
+    assert [left["kind"] for left in one["unpushed"]] == ["commits"]
+    site.code.with_name("away.git").rename(site.code)
+
+
+def test_a_hook_that_refuses_the_branch_is_told(site: Site) -> None:
+    hook = site.code / "hooks" / "pre-receive"
+    hook.parent.mkdir(exist_ok=True)
+    hook.write_text("#!/bin/sh\necho no agents here >&2\nexit 1\n")
+    hook.chmod(0o755)
+    attempt = site.begin(site.bead())
+    site.work(attempt, "new")
+    with pytest.raises(BdError, match="no agents here"):
+        attempt.finish(site.hub(), {}, is_current=True)
+
+
+def test_the_hub_in_the_same_repository_is_never_fetched_nor_a_target(clone: Callable[[str], object], site: Site) -> None:
+    hub_url = git(site.clone.path, "remote", "get-url", "origin")
+    said = site.clone.here("repo", "add", "own", hub_url, "--base", "main", code=2).err
+    assert "is the branch of the hub" in said
