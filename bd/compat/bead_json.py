@@ -15,6 +15,7 @@ from bd.core.schema import JSON_NAMES
 from bd.core.times import instant_of
 from bd.policy.dag import awaited
 from bd.policy.derivations import lasting
+from bd.policy.live_notes import notes_of
 from bd.policy.ranking import Ranking, is_critical
 from bd.policy.readiness import Readiness, status_now
 
@@ -232,6 +233,9 @@ def detailed(bead: Bead, snapshot: Snapshot, now: datetime) -> dict[str, Any]:
         shown["comments"] = comments(bead)
     if bead.parent:
         shown["parent"] = bead.parent
+    notes = notes_of(bead, snapshot)
+    if notes:
+        shown["progress"] = notes
     shown["dependency_count"] = len(above)
     shown["dependent_count"] = len(below)
     shown["comment_count"] = len(bead.comments)

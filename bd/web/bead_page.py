@@ -6,6 +6,7 @@ import json
 from typing import TYPE_CHECKING
 
 from bd.policy.dag import awaited
+from bd.policy.live_notes import notes_of
 from bd.policy.readiness import Readiness
 from bd.report import dag_drawing, html_page
 from bd.report.board.board_page import status
@@ -44,6 +45,7 @@ def body(bead: Bead, snapshot: Snapshot, now: datetime) -> str:
             *(html_page.section(key.replace("_", " ").capitalize(), _words(bead.get(key))) for key in _TEXTS if bead.get(key)),
             _relations(bead, snapshot, now),
             *_failures(bead),
+            *_progress(bead, snapshot),
             *_said(bead),
             *(html_page.section(key.capitalize(), _words(_in_json(bead.get(key)))) for key in _MAPS if bead.get(key)),
         ]
@@ -114,6 +116,13 @@ def _failures(bead: Bead) -> Iterator[str]:
             for one in reversed(found)
         ]
         yield html_page.section("Failures", "".join(notes))
+
+
+def _progress(bead: Bead, snapshot: Snapshot) -> Iterator[str]:
+    """Show the notes of the attempt in hand, as they come, or of the last one."""
+    notes = [_note(str(one.get("agent", "")), one.get("at"), one.get("text")) for one in notes_of(bead, snapshot)]
+    if notes:
+        yield html_page.section("Progress", "".join(notes))
 
 
 def _said(bead: Bead) -> Iterator[str]:

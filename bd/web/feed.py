@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from bd.core import times
 from bd.core.errors import BdError
+from bd.policy.live_notes import reported
 from bd.worker.follow import LONGEST_S
 from bd.worker.heartbeats import branch_tip
 from bd.worker.pacing_state import Peeking
@@ -188,7 +189,7 @@ class Feed:
     def _listen(self, hub: Clone, heard: str) -> str:
         """Fetch the heartbeats for the reader. Errors are ignored here, because checking the branch reports them."""
         try:
-            said = repr(sorted(hub.listen().items()))
+            said = repr((sorted(hub.listen().items()), reported(hub.snapshot())))
         except (BdError, OSError):
             return heard
         if said != heard and self._on_signs:

@@ -10,7 +10,7 @@ import pytest
 
 from bd.report.log import last, read
 from bd.store.hub_location import locate
-from bd.worker import wakeup
+from bd.worker import follow, wakeup
 from bd.worker.follow import tips
 from tests.runtime import RUNTIME, open_clone
 from tests.truth import commit_file, git, tip
@@ -194,3 +194,46 @@ def test_a_transition_is_one_word_in_json(local_hub: Clone, clock: FakeClock) ->
     found = [one["transition"] for one in local_hub.here("log", "--json").json]
     assert found == ["init", "created", "claimed", "failed", "dead_letter", "by_hand"]
     assert "dead letter  hub-a" in local_hub.here("log").out
+
+
+def test_following_shows_notes_of_progress_as_they_come(clone: Callable[[str], Clone], monkeypatch: pytest.MonkeyPatch) -> None:
+    alice, bob = clone("alice"), clone("bob")
+    alice.here("create", "One", "--id", "hub-a")
+    alice.here("claim", "hub-a", "--agent", "ann")
+    alice.here("progress", "hub-a", "before", "--agent", "ann")
+    bob.here("sync")
+    texts = iter([None, "half", None, "most", None, None])
+
+    def sleep(_: float) -> None:
+        if current_thread() is not main_thread():
+            return
+        try:
+            text = next(texts)
+        except StopIteration:
+            raise KeyboardInterrupt from None
+        if text:
+            monkeypatch.setattr(RUNTIME, "sleep", real)
+            alice.here("progress", "hub-a", text, "--agent", "ann")
+            monkeypatch.setattr(RUNTIME, "sleep", sleep)
+
+    real = RUNTIME.sleep
+    monkeypatch.setattr(wakeup, "has_watcher", lambda: False)
+    monkeypatch.setattr(follow, "LOOK_EVERY_S", 0.0)
+    monkeypatch.setattr(RUNTIME, "sleep", sleep)
+    shown = bob.here("log", "--follow", "--json", code=130)
+    found = [json.loads(line) for line in shown.lines[: shown.lines.index("{")]]
+    assert [(one["id"], one["agent"], one["text"]) for one in found if one["transition"] == "progress"] == [
+        ("hub-a", "ann", "half"),
+        ("hub-a", "ann", "most"),
+    ]
+
+
+def test_notes_of_the_attempt_in_hand_are_in_every_view(clone: Callable[[str], Clone]) -> None:
+    alice = clone("alice")
+    alice.here("create", "One", "--id", "hub-a")
+    alice.here("claim", "hub-a", "--agent", "ann")
+    alice.here("progress", "hub-a", "half way", "--agent", "ann")
+    assert "progress, 0s ago: half way" in alice.here("show", "hub-a").out
+    assert [note["text"] for note in alice.here("show", "hub-a", "--json").json[0]["progress"]] == ["half way"]
+    assert "half way" in alice.here("board").out
+    assert "half way" in alice.here("board", "--html").out

@@ -12,6 +12,7 @@ from bd.cli.output import escaped, json_safe
 from bd.cli.spec import Command, Flag, Option, whole_number
 from bd.core.errors import BadInput
 from bd.report.audit.audit import start_of
+from bd.report.bead_events import Transition
 from bd.report.log import last, read
 from bd.worker.follow import tips
 
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from bd.cli.app import App
-    from bd.report.bead_events import Transition
+    from bd.policy.live_notes import LiveNote
 
 _SHOWN = 30
 _MARKS = {
@@ -95,10 +96,34 @@ def _found(app: App, tip: str, since: str | None, limit: int | None) -> tuple[li
 def _follow(app: App, tip: str) -> None:
     """Print each transition once: those in a new tip that the previous one lacks."""
     sys.stdout.flush()
-    for new in tips(app.hub, tip, on_trouble=app.out.note):
+    for new in tips(app.hub, tip, on_trouble=app.out.note, on_notes=lambda notes: _tell_notes(app, notes)):
         _tell(app, read(app.hub.repo, new, f"^{tip}"))
         sys.stdout.flush()
         tip = new
+
+
+def _tell_notes(app: App, notes: list[LiveNote]) -> None:
+    """Print the notes of progress that have come: they are no commits."""
+    snapshot = app.hub.snapshot()
+    _tell(
+        app,
+        (
+            Transition(
+                "progress",
+                "",
+                note.at,
+                note.agent,
+                "agent",
+                0,
+                note.bead,
+                note.agent,
+                text=note.text,
+                after=snapshot.head(note.bead),
+            )
+            for note in notes
+        ),
+    )
+    sys.stdout.flush()
 
 
 def _tell(app: App, found: Iterable[Transition]) -> None:

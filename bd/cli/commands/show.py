@@ -11,6 +11,7 @@ from bd.compat import bead_json
 from bd.core.errors import BadInput, NotFound
 from bd.policy import advisory_claims
 from bd.policy.dag import awaited
+from bd.policy.live_notes import notes_of
 from bd.policy.ranking import Ranking
 from bd.policy.readiness import Readiness
 
@@ -123,9 +124,7 @@ def _when(app: App, bead: Bead) -> str:
 
 def _progress(app: App, bead: Bead, snapshot: Snapshot) -> None:
     """Print the latest notes: from side refs while somebody works, from the bead after the attempt."""
-    said = (snapshot.capacity(bead.claim.agent) or {}).get("progress", []) if bead.claim else []
-    notes = [note for note in said if note.get("bead") == bead.id] or bead.get("progress", [])
-    for note in notes[-3:]:
+    for note in notes_of(bead, snapshot)[-3:]:
         app.out.line(f"  progress, {app.out.age(note.get('at'), app.now)} ago: {escaped(str(note.get('text', '')))}")
 
 

@@ -11,6 +11,7 @@ from bd.core import ids
 from bd.core.errors import NoSuchBead, WrongState
 from bd.core.times import duration_text
 from bd.notify.hooks import tell as tell_people
+from bd.policy.live_notes import notes_of
 from bd.worker.stall_recovery import reassign
 
 if TYPE_CHECKING:
@@ -110,8 +111,7 @@ def _shown(stall: Stall, snapshot: Snapshot) -> dict[str, Any]:
     if bead is None:
         raise NoSuchBead(stall.id)
     claim = bead.claim
-    said = (snapshot.capacity(claim.agent) or {}).get("progress", []) if claim else []
-    notes = [note["text"] for note in said if note.get("bead") == bead.id and note.get("text")]
+    notes = [note["text"] for note in notes_of(bead, snapshot)] if claim else []
     return {
         "id": bead.id,
         "title": bead.title,

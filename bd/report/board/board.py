@@ -14,6 +14,7 @@ from bd.core.times import instant_of, time_of_seconds
 from bd.policy.capacity import is_presumed_offline, limit_of, status_of
 from bd.policy.eligibility import pause_of, pause_words
 from bd.policy.lifecycle import waits_for_human
+from bd.policy.live_notes import last_note
 from bd.policy.priority import TIERS, base_priority, tier_of
 from bd.policy.readiness import PHASES, Readiness
 from bd.report.agents import names_of
@@ -101,7 +102,10 @@ def gather(snapshot: Snapshot, flow: Flow, settings: Settings, now: datetime) ->
         hub_name(snapshot.config().get("prefix")),
         pause_words(paused) if paused else "",
         [_agent(name, snapshot, now) for name in names_of(snapshot)],
-        sorted((_flying(bead, readiness, settings) for bead in held), key=lambda entry: (entry.since, entry.id)),
+        sorted(
+            (_flying(bead, readiness, settings, last_note(bead, snapshot)) for bead in held),
+            key=lambda entry: (entry.since, entry.id),
+        ),
         {tier: entries for tier in TIERS if (entries := [_entry(b, "ready") for b in by_phase["ready"] if _tier(b) == tier])},
         [_entry(bead, readiness.phase(bead), text=_why(bead, readiness)) for bead in blocked],
         [_waiting(bead) for bead in parked if waits_for_human(bead)],
@@ -125,12 +129,12 @@ def _agent(name: str, snapshot: Snapshot, now: datetime) -> Agent:
     return Agent(name, status, str((snapshot.agent(name) or {}).get("role") or ""), held, limit_of(name, snapshot))
 
 
-def _flying(bead: Bead, readiness: Readiness, settings: Settings) -> Entry:
+def _flying(bead: Bead, readiness: Readiness, settings: Settings, note: str) -> Entry:
     since = min((claim.get("started_at") or claim.get("claimed_at") or "" for claim in bead.claims), default=bead.updated_at)
     expected_s = settings.expected_s(bead.type, bead.get("expected"))
     is_late = bool(since) and (readiness.now - instant_of(since)).total_seconds() > expected_s
     attempt = max((int(claim.get("attempt", 1)) for claim in bead.claims), default=1)
-    text = f"attempt {attempt}" if attempt > 1 else ""
+    text = ": ".join(filter(None, [f"attempt {attempt}" if attempt > 1 else "", note.replace("\n", " ")]))
     crew = ", ".join(dict.fromkeys(claim["agent"] for claim in bead.claims)) or bead.assignee or ""
     return _entry(bead, readiness.phase(bead), crew=crew, since=since, text=text, is_delayed=is_late)
 

@@ -63,8 +63,11 @@ def _lines(board: Board) -> Iterator[str]:
         for agent in board.agents
     ]
     yield from _table("Agents", ["agent", "status", "holds", "beads"], agents, "No agents yet.")
-    flying = [[*_bead(one), escaped(one.crew), "delayed" if one.is_delayed else one.phase, one.since] for one in board.flying]
-    yield from _table("In progress", ["bead", "title", "agent", "status", "since"], flying, "Nobody is working.")
+    flying = [
+        [*_bead(one), escaped(one.crew), "delayed" if one.is_delayed else one.phase, one.since, escaped(one.text)]
+        for one in board.flying
+    ]
+    yield from _table("In progress", ["bead", "title", "agent", "status", "since", "last note"], flying, "Nobody is working.")
     yield from _ready(board)
     yield from _entries("Blocked", board.blocked, "why", "Nothing is blocked.")
     yield from _entries("Waiting for people", board.waiting, "question", "No questions for people.")

@@ -1,0 +1,48 @@
+"""The progress notes of a bead: as its agents report them while they work, and from the bead once the attempt has ended. Pure."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+    from bd.core.model import Bead, Snapshot
+
+
+class LiveNote(NamedTuple):
+    """A note that an agent has reported on a bead that it holds."""
+
+    bead: str
+    agent: str
+    at: str
+    text: str
+
+    def as_json(self) -> dict[str, Any]:
+        return {"at": self.at, "agent": self.agent, "text": self.text}
+
+
+def notes_of(bead: Bead, snapshot: Snapshot) -> list[dict[str, Any]]:
+    """Return the notes of the attempt in hand as far as they were heard, else those of the last one: {at, agent, text}."""
+    live = [note.as_json() for note in _reported(bead, snapshot)]
+    return live or [note for note in bead.get("progress") or [] if isinstance(note, dict)]
+
+
+def last_note(bead: Bead, snapshot: Snapshot) -> str:
+    """Return the latest note of the attempt in hand; "" if there is none."""
+    return max(_reported(bead, snapshot), key=lambda note: note.at, default=LiveNote("", "", "", "")).text
+
+
+def reported(snapshot: Snapshot) -> list[LiveNote]:
+    """Return every note on a bead in progress, the oldest first."""
+    return sorted((note for bead in snapshot.claimed() for note in _reported(bead, snapshot)), key=lambda note: note.at)
+
+
+def _reported(bead: Bead, snapshot: Snapshot) -> Iterator[LiveNote]:
+    for claim in bead.claims:
+        agent = str(claim.get("agent") or "")
+        for note in (snapshot.capacity(agent) or {}).get("progress") or ():
+            at, text = str(note.get("at") or ""), str(note.get("text") or "")
+            if note.get("bead") == bead.id and text and at >= (claim.get("claimed_at") or "")[: len("2026-01-01T00:00:00")]:
+                yield LiveNote(bead.id, agent, at, text)
