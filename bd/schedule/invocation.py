@@ -30,7 +30,10 @@ _HUB_ID = re.compile(r"[0-9A-Za-z]{1,64}\Z")
 
 
 class Station(NamedTuple):
-    """`folder` is bd's folder in the clone, `program` starts bd, `command` is the one that works on beads."""
+    """`folder` is bd's folder in the clone, `program` starts bd, `command` is the one that works on beads.
+
+    Without one, `bd work` starts the coding agent that the agent's file names.
+    """
 
     agent: str
     hub_id: str
@@ -53,7 +56,16 @@ class Station(NamedTuple):
     @property
     def words(self) -> list[str]:
         """The command line that works until no bead fits any more."""
-        return [*self.program, "work", "--agent", self.agent, "--once", "-C", self.clone, "--", *self.command]
+        return [
+            *self.program,
+            "work",
+            "--agent",
+            self.agent,
+            "--once",
+            "-C",
+            self.clone,
+            *(("--", *self.command) if self.command else ()),
+        ]
 
 
 def station(hub: Clone, agent: str, prefix: str, command: Sequence[str] = ()) -> Station:

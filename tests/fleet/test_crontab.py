@@ -122,6 +122,10 @@ def test_the_line_is_whole() -> None:
     )
 
 
+def test_without_a_command_bd_starts_what_the_agent_s_file_names() -> None:
+    assert make_station(command=()).words == ["/opt/bd/bin/bd", "work", "--agent", "codemonkey", "--once", "-C", "/srv/hub"]
+
+
 def test_a_line_that_cron_would_cut_is_refused() -> None:
     with pytest.raises(BadInput, match="many crons read 998"):
         crontab.line(make_station(environment={"PATH": "/x" * 500}), timetable("codemonkey", 1800))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import signal
 import stat
 import subprocess
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from tests.processes.commands import all_gone, hard_to_end, pids_of
 from tests.running import BD
 from tests.standins import StandIns, lines
 from tests.truth import git, tip_bead
@@ -168,6 +170,59 @@ def test_a_session_goes_on_after_a_turn_limit_and_its_cost_is_booked_once(
     assert standins.starts[1]["words"][-2:] == ["--resume", lines.SESSION]
     assert [entry(hub, number)["usd"] for number in (1, 2)] == [0.25, 0.15]
     assert tip_bead(hub, "hub-a").get("cost")["usd"] == 0.4
+
+
+def test_a_session_goes_on_after_an_answer_and_what_the_question_cost_is_booked(
+    clone: Clones, hub: Path, standins: StandIns
+) -> None:
+    one = clone("one")
+    make(one)
+    ask = f'{shlex.join(BD)} wait-human $BD_BEAD_ID --reason "Round or square?"'
+    asks = {"sh": ask, "out": [INIT, lines.claude_result("I asked.", usd=0.1)]}
+    standins.plan(asks, {"out": [INIT, lines.claude_result(usd=0.2)]})
+    work(one, standins)
+    assert (tip_bead(hub, "hub-a").status, entry(hub)["usd"]) == ("blocked", 0.1)
+    one.here("answer", "hub-a", "square")
+    work(one, standins)
+    assert standins.starts[1]["words"][-2:] == ["--resume", lines.SESSION]
+    assert "square" in standins.starts[1]["stdin"]
+    assert (tip_bead(hub, "hub-a").status, entry(hub, 2)["usd"]) == ("closed", 0.2)
+
+
+def test_a_worker_that_is_stopped_gives_back_session_and_cost_and_leaves_no_process(
+    clone: Clones, hub: Path, standins: StandIns, tmp_path: Path
+) -> None:
+    """The program has left a daemon behind that ignores TERM, and hangs."""
+    one = clone("one")
+    make(one)
+    daemon = shlex.join(hard_to_end("with a daemon", tmp_path / "said"))
+    hangs = {"sh": f"{daemon} &", "out": [INIT, lines.claude_result(usd=0.1)], "hang": True}
+    standins.plan(hangs, {"out": [INIT, lines.claude_result(usd=0.2)]})
+    worker = subprocess.Popen(
+        [*BD, "work", "--agent", "coder", "--with", "claude", "--grace", "0.2s"],
+        cwd=one.path,
+        env={**os.environ, **standins.environment},
+        stderr=subprocess.DEVNULL,
+    )
+    pids = pids_of("with a daemon", tmp_path / "said")
+    until(lambda: any((one.path / ".git" / "bd" / "work").glob("*/spent.json")))
+    worker.terminate()
+    worker.wait(PATIENCE_S)
+    assert all_gone(pids)
+    assert (tip_bead(hub, "hub-a").status, tip_bead(hub, "hub-a").attempts_counted, entry(hub)["usd"]) == ("open", 0, 0.1)
+    work(one, standins)
+    assert standins.starts[1]["words"][-2:] == ["--resume", lines.SESSION]
+    assert (tip_bead(hub, "hub-a").status, entry(hub, 2)["usd"]) == ("closed", 0.2)
+
+
+def test_a_run_that_takes_too_long_fails_with_what_it_has_cost(clone: Clones, hub: Path, standins: StandIns) -> None:
+    one = clone("one")
+    make(one)
+    standins.plan({"out": [INIT, lines.claude_result(usd=0.1)], "hang": True})
+    work(one, standins, "--timeout", "1s", "--grace", "0.2s")
+    failure = tip_bead(hub, "hub-a").get("failures")[0]
+    assert (failure["reason"], failure["cost_usd"]) == ("timeout", 0.1)
+    assert "took longer than 1s; it said last: Fixed the CORS headers." in failure["error"]
 
 
 def test_a_killed_worker_s_cost_is_booked_by_the_next_one(clone: Clones, hub: Path, standins: StandIns) -> None:

@@ -44,7 +44,7 @@ def show(app: App, words: tuple[str, ...], interval: str | None, systemd: bool, 
     if not words and not systemd:
         found = crontab.installed(where)
     else:
-        _check(words, "show")
+        _check(app, words, "show")
         times = _times(app, where.agent, interval)
         agent_log.make_if_possible(where.log)
         lines = (
@@ -74,11 +74,12 @@ INSTALL = Command(
 
 def install(app: App, words: tuple[str, ...], interval: str | None, systemd: bool, folder: str | None) -> None:
     """Write the agent's lines into the crontab, and set it online. Other lines are kept."""
-    _check(words, "install")
+    _check(app, words, "install")
     where = _station(app, words)
     times = _times(app, where.agent, interval)
-    if shutil.which(where.command[0]) is None:
-        app.out.note(f"warning: there is no {where.command[0]} to run yet")
+    program = where.command[0] if where.command else _own_program(app)
+    if shutil.which(program) is None:
+        app.out.note(f"warning: there is no {program} to run yet")
     agent_log.make_if_possible(where.log)
     files = systemd_units.units(where, folder)
     changed = systemd_units.install(where, times, files) if systemd else crontab.install(where, times)
@@ -107,9 +108,15 @@ def remove(app: App, systemd: bool, folder: str | None) -> None:
     _finish(app, where.agent, "offline", changed, file, [said, *(systemd_units.to_forget(files) if systemd and changed else ())])
 
 
-def _check(words: tuple[str, ...], verb: str) -> None:
-    if not words:
-        raise BadInput("which command works on the beads?", hint=f"bd cron {verb} --agent NAME -- CMD ARGS")
+def _own_program(app: App) -> str:
+    """Return the coding agent that the agent's file names; "" if it names none."""
+    return str((app.snapshot().agent(app.identity.agent or "") or {}).get("with") or "")
+
+
+def _check(app: App, words: tuple[str, ...], verb: str) -> None:
+    if not words and not _own_program(app):
+        hint = f"bd cron {verb} --agent NAME -- CMD ARGS; or `bd agent add NAME --with claude`, for a coding agent"
+        raise BadInput("which command works on the beads?", hint=hint)
 
 
 def _station(app: App, words: tuple[str, ...] = ()) -> Station:
