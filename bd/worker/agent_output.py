@@ -100,7 +100,7 @@ class AgentOutput:
 
     def outcome(self, code: int, result: bytes | None, commits: int | None = None) -> Outcome:
         said = self._reader.result(code)
-        told = outcome_of(0, result, []) if result and result.strip() else None
+        told = outcome_of(0, result, [sentence_of(said.text)]) if result and result.strip() else None
         found = self._judged(said, told, commits)
         text = masked(found.text.encode("utf-8", "replace").decode())[:TEXT_LIMIT]
         resets_at = said.resets_at if found.kind in _RESETS else None
@@ -121,8 +121,8 @@ class AgentOutput:
         if said.is_error:
             return Outcome(FAILED, said.kind, said.text or said.kind)
         if told is not None and told.what != DONE:
-            return told._replace(text=told.text or sentence_of(said.text))
-        text = (told.text if told else "") or sentence_of(said.text)
+            return told
+        text = told.text if told else sentence_of(said.text)
         if said.denials and not commits:
             tools = ", ".join(said.denials)
             nothing = ", and committed nothing" if commits == 0 else ""

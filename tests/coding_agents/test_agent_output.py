@@ -1,0 +1,113 @@
+"""The outcome of an attempt with a coding agent: the worst of what the program, its commits and the result file say."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from bd.coding_agents.known import KNOWN
+from bd.worker.agent_output import AgentOutput
+from bd.worker.result import DONE, FAILED, RELEASED, Outcome
+from tests.standins import lines
+
+DENIED = lines.claude_result(permission_denials=[{"tool_name": "Write"}])
+BROKEN = lines.claude_result("It broke", is_error=True)
+TURNS = lines.claude_result("", subtype="error_max_turns", is_error=True)
+
+
+def output(*out: Any, name: str = "claude", **more: Any) -> AgentOutput:
+    made = AgentOutput(
+        KNOWN[name], "here", None, more.get("model", ""), more.get("prices", {}), more.get("note", lambda *_: None)
+    )
+    for one in out:
+        made.hear(one if isinstance(one, str) else json.dumps(one))
+    return made
+
+
+def outcome(*out: Any, code: int = 0, told: Any = None, commits: int | None = None) -> Outcome:
+    result = None if told is None else told if isinstance(told, bytes) else json.dumps(told).encode()
+    return output(lines.init(), *out).outcome(code, result, commits)
+
+
+@pytest.mark.parametrize(
+    ("result", "told", "commits", "what", "kind", "text"),
+    [
+        (lines.claude_result(), None, None, DONE, "", "Fixed the CORS headers."),
+        (lines.claude_result(), None, 2, DONE, "", "Fixed the CORS headers."),
+        (lines.claude_result(), None, 0, FAILED, "no_change", "it committed nothing: Fixed the CORS headers."),
+        (lines.claude_result('{"files": 1}'), None, None, DONE, "", ""),
+        (DENIED, None, None, FAILED, "denied", "it was not allowed to use Write: Fixed the CORS headers."),
+        (DENIED, None, 0, FAILED, "denied", "it was not allowed to use Write, and committed nothing: Fixed the CORS headers."),
+        (DENIED, None, 1, DONE, "", "Fixed the CORS headers."),
+        (lines.claude_result(), {"text": "merged"}, None, DONE, "", "merged"),
+        (lines.claude_result(), {"outcome": "released", "text": "no access"}, 0, RELEASED, "", "no access"),
+        (lines.claude_result(), {"outcome": "failed", "kind": "timeout"}, 1, FAILED, "timeout", "Fixed the CORS headers."),
+        (lines.claude_result(), {"text": "x"}, 0, FAILED, "no_change", "it committed nothing: x"),
+        (lines.claude_result(), b"{", 1, FAILED, "invalid_output", None),
+        (lines.claude_result(), b" \n", 1, DONE, "", "Fixed the CORS headers."),
+        (BROKEN, {"outcome": "done", "text": "fine"}, 1, FAILED, "other", "It broke"),
+        (TURNS, {"outcome": "released"}, 1, FAILED, "turn_limit", "it reached its limit of turns"),
+    ],
+)
+def test_the_worst_counts(result: dict[str, Any], told: Any, commits: int | None, what: str, kind: str, text: str | None) -> None:
+    found = outcome(result, told=told, commits=commits)
+    assert (found.what, found.kind) == (what, kind)
+    assert text is None or found.text == text
+    assert (found.cost_usd, found.model) == (0.25, "claude-sonnet-4-5")
+
+
+def test_output_and_artifacts_of_the_result_file_are_kept_and_its_flaws_told() -> None:
+    found = outcome(lines.claude_result(), told={"output": {"n": 1}, "artifacts": ["x"], "cost": 9, "tokns": 1})
+    assert (found.output, found.artifacts, found.cost_usd) == ({"n": 1}, ["x"], 0.25)
+    assert found.flaws == ("nothing reads its key 'tokns' (did you mean tokens?)",)
+
+
+def test_the_end_of_a_limit_is_told_only_of_a_limit() -> None:
+    limit = lines.limit("rejected", 1771390800)
+    hit = lines.claude_result("You've hit your limit", is_error=True)
+    assert outcome(limit, hit, code=1).resets_at == "2026-02-18T05:00:00Z"
+    assert outcome(limit, BROKEN, code=1).kind == "rate_limit"  # the rejection came last: what broke is the limit
+    assert outcome(limit, lines.limit("allowed", 1771390800), BROKEN, code=1).resets_at is None
+    assert outcome(limit, lines.claude_result()).resets_at is None
+
+
+def test_a_secret_is_masked_in_all_that_leaves_the_machine() -> None:
+    token = "ghp_" + "a1B2c3D4e5F6" * 3
+    made = output(lines.init(), lines.says(f"with {token}"), lines.claude_result(f"with {token}", is_error=True))
+    assert token not in made.last_line
+    assert token not in made.outcome(1, None).text
+    assert token not in made.hear_error(f"with {token}")
+
+
+def test_costs_are_told_as_they_come() -> None:
+    told: list[Any] = []
+    made = output(lines.init(), note=lambda cost, session: told.append((cost, session)))
+    assert told == []
+    made.hear(json.dumps(lines.says("a", 1, 10, 5)))
+    made.hear(json.dumps({"type": "user"}))
+    made.hear(json.dumps(lines.claude_result()))
+    assert [cost for cost, _ in told] == [
+        {"tokens": {"input": 10, "output": 5}, "model": "claude-sonnet-4-5", "estimated": True},
+        {"usd": 0.25, "tokens": {"input": 110, "output": 5}, "model": "claude-sonnet-4-5"},
+    ]
+    assert told[-1][1]["session"] == lines.SESSION
+
+
+@pytest.mark.parametrize(
+    ("model", "prices", "usd"),
+    [
+        ("gpt-5", {"gpt-5": {"input": 1, "output": 10}, "codex": {"input": 9, "output": 9}}, 2.0),
+        ("gpt-6", {"gpt-5": {"input": 1, "output": 10}, "codex": {"input": 9, "output": 9}}, 9.9),
+        ("", {"codex": {"input": 9, "output": 9}}, 9.9),
+        ("", {"codex": 7}, None),
+        ("", {}, None),
+    ],
+)
+def test_prices_go_by_model_then_by_program(model: str, prices: dict[str, Any], usd: float | None) -> None:
+    made = output(lines.thread(), lines.turn(1_000_000, 100_000), name="codex", model=model, prices=prices)
+    tokens = {"input": 1_000_000, "output": 100_000}
+    expected = {"usd": usd, "tokens": tokens, "model": model or "codex", "estimated": True}
+    assert made.cost == {key: value for key, value in expected.items() if value is not None}
+    assert made.outcome(0, None).is_estimated
