@@ -172,3 +172,30 @@ def test_a_command_of_the_clone_s_own_ends_with_bd(key: str, number: int, clone:
     until(lambda: all_gone(pids))
     bead = tip_bead(hub, "hub-a")
     assert (bead.status, bead.claim is None) == (("dead_letter", True) if key == "notify" else ("validating", False))
+
+
+@pytest.mark.slow
+def test_a_worker_that_is_killed_while_it_validates_leaves_nothing_and_the_bead_is_done_once_more(
+    clone: Clones, hub: Path, tmp_path: Path
+) -> None:
+    ada, said = clone("ada"), tmp_path / "said"
+    command = f"test -e {tmp_path}/good || exec {shlex.join(hard_to_end('deaf with daemons', said))}"
+    (ada.path / ".git" / "bd").mkdir(exist_ok=True)
+    (ada.path / ".git" / "bd" / "config.yaml").write_text(json.dumps({"validators": {"tests": command}}) + "\n")
+    plan = {"title": "Do it", "id": "hub-a", "output": {"validation": "test-pass"}, "retry": {"strategy": "immediate"}}
+    (tmp_path / "plan.json").write_text(json.dumps(plan))
+    ada.here("create", "--file", str(tmp_path / "plan.json"))
+    runs = ("--", "sh", "-c", f"echo run >> {tmp_path}/runs")
+    worker = start(ada, *runs, log=tmp_path / "log")
+    pids = pids_of("deaf with daemons", said)
+    worker.kill()
+    worker.wait(PATIENCE_S)
+    until(lambda: all_gone(pids))
+    assert tip_bead(hub, "hub-a").claim is not None
+    bob = clone("bob")
+    for later_s in (60, 120, 180):
+        bob.bd("stalled", "--reassign", env={"BD_TEST_UPTIME_OFFSET_S": str(later_s)})
+    assert (tip_bead(hub, "hub-a").status, tip_bead(hub, "hub-a").claim) == ("open", None)
+    (tmp_path / "good").touch()
+    ada.bd("work", "--agent", "coder", "--once", *runs)
+    assert (tip_bead(hub, "hub-a").status, (tmp_path / "runs").read_text()) == ("closed", "run\nrun\n")
