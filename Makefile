@@ -11,7 +11,7 @@ SEED ?= 1
 RUNS ?= 100
 SECONDS ?= 60
 
-.PHONY: histories slow browser clients coverage help demo test check check-all torture bench lint types docs links recording clean
+.PHONY: paper histories slow browser clients coverage help demo test check check-all torture bench lint types docs links recording clean
 
 demo: $(STAMP)  ## four agents race through a hub made for the occasion
 	$(BIN)/bd demo
@@ -50,6 +50,9 @@ recording: $(STAMP)  ## docs/demo.cast and docs/demo.svg anew
 
 links: $(STAMP)  ## the links that lead outside, over the network
 	$(BIN)/sphinx-build --quiet -b linkcheck docs site/links
+
+paper: $(STAMP)  ## the papers' claims, simulated: prints docs/paper.md and writes it
+	$(BIN)/python docs/generate_paper.py
 
 histories: $(STAMP)  ## fleets in memory with every possible failure: SEED=.. SECONDS=..
 	$(BIN)/python -m tests.histories --seed $(SEED) --seconds $(SECONDS)

@@ -207,7 +207,7 @@ class Agent:
 
         As long as every holder lives and sends heartbeats, an observation finds nothing: then it is only counted.
         """
-        if not self._hub.silent and self._hub.beats.every_s:
+        if not self._hub.tally.died_at_s and self._hub.beats.every_s:
             yield from self._pass(2)
             return None
         view = yield from self._carried_out(lambda: look(self.clone, f"agent:{self.name}"))
@@ -300,7 +300,6 @@ class Agent:
         for one in self._jobs:
             self._hub.tally.end_work(one.token, self._now_s)
             self._hub.beats.end(one.token)
-            self._hub.silent.add(one.token)
             self._hub.tally.died_at_s[one.token] = self._now_s
         self._jobs = []
         self.clone.local.die()  # type: ignore[attr-defined]

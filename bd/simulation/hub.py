@@ -54,7 +54,6 @@ class Hub:
         # What the agents say of themselves; the tips that pushes have moved the branch from, not counted yet.
         self.heard: dict[str, dict[str, Any]] = {}
         self.heard_at = "1970-01-01T00:00:00Z"
-        self.silent: set[str] = set()  # the claims whose holders have died
         self._apart = scenario.apart
         self._moves: list[tuple[float, str, str]] = []
         self._turns: tuple[str, float] = ("", 0.0)

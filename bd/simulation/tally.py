@@ -53,7 +53,7 @@ class Tally:
         self.histories: dict[str, list[Happened]] = {}
         self.waits_by: dict[str, list[float]] = {}
         self.ready_at_s: dict[str, float] = {}
-        self.died_at_s: dict[str, float] = {}
+        self.died_at_s: dict[str, float] = {}  # the claims whose holders have died, and that nobody has freed yet
         self._waiting_s = 0.0
 
     # --- pushes ---
