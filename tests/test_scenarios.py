@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree as ET
 
 import jsonschema
@@ -12,9 +13,14 @@ import pytest
 
 from bd.core.errors import BadInput
 from bd.core.schema import AGENTS_DIR
+from bd.simulation.fit import Kind, Role, fitted, history_of
 from bd.simulation.run import Run, run
+from bd.simulation.scenario import Scenario
 from bd.simulation.scenario_file import AGENTS, DISPATCH, OUTAGES, TOP, WORK, read, schema
 from tests.running import run_here
+
+if TYPE_CHECKING:
+    from tests.running import Clone
 
 pytestmark = pytest.mark.one_in(2)
 
@@ -205,3 +211,78 @@ def test_the_examples_can_be_read(path: Path) -> None:
     made = read(path.read_bytes(), path.name)
     assert run(made._replace(duration_s=HOUR)).figures.claims > 0
     assert path.read_text(encoding="utf-8") in (path.parents[2] / "docs" / "simulation.md").read_text(encoding="utf-8")
+
+
+def test_a_bead_that_cannot_be_made_is_told() -> None:
+    with pytest.raises(BadInput, match="nonsense"):
+        ran(work=[{"name": "code", "arrivals": "6/h", "type": "nonsense"}])
+
+
+# --- the fleet that a hub needs ---
+
+PAST: dict[str, Any] = {
+    "agents": [
+        {"name": "coder", "count": 6, "role": "coding", "usd_per_hour": 6},
+        {"name": "reader", "count": 2, "role": "research", "fails": 0.2},
+    ],
+    "work": [
+        {"name": "code", "title": "Fix it", "arrivals": "6/h", "service": "20m"},
+        {"name": "papers", "title": "Research: it", "arrivals": "2/h", "service": "30m", "type": "chore"},
+    ],
+    "duration": "15h",
+}
+
+
+@cache
+def the_past() -> tuple[list[Kind], dict[str, Role]]:
+    made = ran(**PAST)
+    clone = made.hub.clone()
+    return history_of(clone.snapshot(), clone.virtual.now(), 15 * HOUR)
+
+
+def test_the_past_is_read_out_of_the_hub() -> None:
+    kinds, roles = the_past()
+    [code, papers] = kinds
+    assert [(kind.role, kind.type) for kind in kinds] == [("coding", "task"), ("research", "chore")]
+    assert code.rate * HOUR == pytest.approx(6, rel=0.25)
+    assert code.service_s == pytest.approx(20 * 60, rel=0.25)
+    assert papers.service_s == pytest.approx(30 * 60, rel=0.4)
+    assert (code.fails, papers.usd) == (0, 0)
+    assert papers.fails == pytest.approx(0.2, abs=0.15)
+    assert code.usd == pytest.approx(2, rel=0.25)
+    assert {name: (role.agents, role.interval_s) for name, role in roles.items()} == {"coding": (6, 1800), "research": (2, 3600)}
+
+
+@pytest.mark.slow
+def test_fewer_agents_are_enough_where_beads_may_wait() -> None:
+    kinds, roles = the_past()
+    base = Scenario(seed=3)
+    tried: list[str] = []
+    [soon, _] = fitted(kinds, roles, base, 12 * 60.0, tried.append)
+    [late, _] = fitted(kinds, roles, base, 2 * HOUR, tried.append)
+    assert tried[0].startswith("2 coding") or tried[0].startswith("3 coding"), "as many as the work keeps busy"
+    assert late.holds
+    assert soon.holds
+    assert late.agents < soon.agents
+    assert soon.wait_p95_s <= 12 * 60 < late.wait_p95_s <= 2 * HOUR
+    assert late.usd_per_day == soon.usd_per_day == pytest.approx(6 * 24 * 2, rel=0.4)
+
+
+def test_a_hub_without_a_past_cannot_be_fitted(local_hub: Clone) -> None:
+    done = local_hub.here("simulate", "--fit", "--max-wait", "30m", check=False)
+    assert (done.code, "--history" in done.err) == (4, True)
+    done = local_hub.here("simulate", "--fit", check=False)
+    assert "how long beads may wait" in done.err
+
+
+def test_the_command_says_what_each_role_needs(local_hub: Clone) -> None:
+    for number in range(5):
+        bead = local_hub.here("create", f"Bead {number}", "--json").json["id"]
+        local_hub.here("claim", bead, "--agent", "coder")
+        local_hub.here("close", bead, "--agent", "coder")
+    out = local_hub.here("simulate", "--fit", "--max-wait", "30m").out
+    assert [line.split()[:5] for line in out.splitlines()[:1]] == [["role", "beads/day", "each", "failed", "agents"]]
+    assert "95% of the beads wait no longer than 30m" in out
+    shown = local_hub.here("simulate", "--fit", "--max-wait", "30m", "--json").json
+    assert [need["role"] for need in shown["needs"]] == ["coder"]
+    assert shown["history"][0]["closed"] == 5

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from bd.core.errors import BdError
+from bd.core.errors import ServerRefused, TryAgain
 from bd.operations.base import asked
 from bd.operations.create import Create
 from bd.policy.pacing import AGAIN_S
@@ -57,7 +57,7 @@ class Makers:
         while True:
             try:
                 yield from write(clone, clone.virtual, operation, clone.route)
-            except BdError:
+            except (TryAgain, ServerRefused):  # anything else is a mistake in the scenario
                 self._hub.count()
                 yield AGAIN_S
                 continue

@@ -11,10 +11,12 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from bd.simulation.figures import Figures
+    from bd.simulation.fit import Need
     from bd.simulation.scenario import Scenario
     from bd.simulation.sweep import Run
     from bd.simulation.tally import Happened
 
+FIT_COLUMNS = ["role", "beads/day", "each", "failed", "agents", "needed", "busy", "wait p95", "USD/day", ""]
 SWEEP_COLUMNS = ["wait p50", "p95", "p99", "busy", "claims", "lost", "/claim", "/min", "p95", ""]
 _RATES = ("arrivals",)
 _NUMBERS = ("load",)
@@ -70,6 +72,34 @@ def wait_rows(waits_by: Mapping[str, Sequence[float]]) -> list[list[str]]:
         [name, str(len(waits)), *(time_text(percentile(sorted(waits), part)) for part in (0.5, 0.95, 0.99))]
         for name, waits in sorted(waits_by.items())
     ]
+
+
+def fit_row(need: Need) -> list[str]:
+    """Return what one role needs."""
+    return [
+        need.role,
+        f"{need.beads_per_day:.3g}",
+        time_text(need.service_s),
+        f"{need.fails:.0%}",
+        str(need.agents_now),
+        str(need.agents),
+        f"{need.utilisation:.0%}",
+        time_text(need.wait_p95_s),
+        f"{need.usd_per_day:.2f}",
+        "" if need.holds else "waits long",
+    ]
+
+
+def fit_words(needs: Sequence[Need], wait_s: float) -> str:
+    """Return the answer in a sentence."""
+    usd = sum(need.usd_per_day for need in needs)
+    fleet = ", ".join(f"{need.agents} {need.role}" for need in needs)
+    cost = f"; {usd:.2f} USD a day" if usd else ""
+    if all(need.holds for need in needs):
+        return f"With {fleet}, 95% of the beads wait no longer than {time_text(wait_s)}{cost}."
+    return (
+        f"Even with {fleet} beads wait longer than {time_text(wait_s)}: agents look too rarely, or the hub takes too few pushes."
+    )
 
 
 def timeline_rows(told: Sequence[Happened]) -> list[list[str]]:

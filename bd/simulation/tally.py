@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from bd.simulation.jobs import KIND
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
     from typing import Any
 
 
@@ -52,6 +52,7 @@ class Tally:
         self.by_minute = [0] * minutes
         self.histories: dict[str, list[Happened]] = {}
         self.waits_by: dict[str, list[float]] = {}
+        self._made_by: dict[str, int] = {}
         self.ready_at_s: dict[str, float] = {}
         self.died_at_s: dict[str, float] = {}  # the claims whose holders have died, and that nobody has freed yet
         self._waiting_s = 0.0
@@ -112,6 +113,10 @@ class Tally:
         """How many beads are ready and nobody's, or will be after their pause."""
         return len(self.ready_at_s)
 
+    def made_of(self, kinds: Iterable[str]) -> int:
+        """Return how many beads of these kinds of work were made."""
+        return sum(self._made_by.get(kind, 0) for kind in kinds)
+
     def bead_seconds(self, now_s: float) -> float:
         """Return for how long beads have waited in all, including those that still wait."""
         return self._waiting_s + sum(max(0.0, now_s - ready_s) for ready_s in self.ready_at_s.values())
@@ -123,6 +128,8 @@ class Tally:
         status = new.get("status", "open")
         if old is None:
             self.arrived += 1
+            kind = str((new.get("metadata") or {}).get(KIND, ""))
+            self._made_by[kind] = self._made_by.get(kind, 0) + 1
             told.append(Happened(at_s, "made", str(new.get("created_by", "")).split(":", 1)[-1]))
         if was and (not claim or claim.get("token") != was.get("token")):
             told.append(Happened(at_s, self._ended(at_s, was, new), str(was.get("agent", ""))))

@@ -8,6 +8,7 @@ from bd.cli.output import progress_bar
 from bd.cli.simulate_options import SCENARIO, SWEEP, scenario_of
 from bd.cli.spec import DURATION, PATH, Command, Flag, Option, real_number
 from bd.core.errors import BadInput, NotFound
+from bd.simulation import fit as fitting
 from bd.simulation import scenario_file, table
 from bd.simulation.chart import draw
 from bd.simulation.run import run as simulated
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
     from bd.simulation.tally import Happened
 
 
+_HISTORY_S = 30 * 86400.0
+
 SPEC = Command(
     "simulate",
     Option("--scenario", kind=PATH, metavar="FILE", help="A scenario file: groups of agents, kinds of work, failures, pools."),
@@ -37,10 +40,12 @@ SPEC = Command(
     ),
     Option("--timeline", metavar="BEAD", help="Show what happened to one bead: its id, or 1 for the first that was made."),
     Option("--chart", kind=PATH, metavar="FILE", help="Draw the run as an SVG file."),
+    Flag("--fit", help="In a hub: how many agents its own past needs, so that 95% of the beads wait no longer than --max-wait."),
+    Option("--history", kind=DURATION, help="How far --fit looks back (30d)."),
     Flag("--schema", help="Print the JSON Schema of a scenario file."),
     help="""Simulate a fleet: waits, lost pushes, pushes per minute.
 
-    Runs bd's own code for every agent on a hub in memory and a virtual clock. Needs no hub and changes nothing.
+    Runs bd's own code for every agent on a hub in memory and a virtual clock. Needs no hub, except for --fit, and changes nothing.
     """,
     examples=[
         "bd simulate --agents 20 --arrivals 30/h --service 20m",
@@ -59,6 +64,8 @@ def run(
     timeline: str | None,
     chart: str | None,
     schema: bool,
+    fit: bool,
+    history: float | None,
     **typed: Any,
 ) -> None:
     """Simulate a fleet: waits, lost pushes, pushes per minute."""
@@ -67,12 +74,32 @@ def run(
         return
     asked = scenario_of(scenario, **typed)
     bounds = Bounds(push_limit, max_wait)
+    if fit:
+        _fit(app, asked, max_wait, history or _HISTORY_S)
+        return
     if sweep is None:
         _once(app, asked, bounds, timeline, chart)
         return
     if timeline or chart:
         raise BadInput("--timeline and --chart are about one run, --sweep makes several", hint="leave --sweep out")
     _sweep(app, asked, bounds, sweep)
+
+
+def _fit(app: App, scenario: Scenario, wait_s: float | None, within_s: float) -> None:
+    """Find the smallest fleet for what the hub did lately, and print what each role needs."""
+    if wait_s is None:
+        raise BadInput("--fit has to know how long beads may wait", hint="bd simulate --fit --max-wait 30m")
+    kinds, roles = fitting.history_of(app.snapshot(), app.runtime.now(), within_s)
+    advance = progress_bar("simulating")
+    needs = fitting.fitted(kinds, roles, scenario, wait_s, lambda words: advance(0, 0, words) if advance else None)
+    if advance:
+        advance(1, 1, "")
+    if app.out.is_json:
+        shown = [{**kind._asdict(), "beads_per_day": round(kind.rate * 86400, 3)} for kind in kinds]
+        app.out.object({"max_wait_s": wait_s, "needs": [need.as_json() for need in needs], "history": shown})
+        return
+    app.out.table(table.FIT_COLUMNS, [table.fit_row(need) for need in needs])
+    app.out.line(table.fit_words(needs, wait_s))
 
 
 def _once(app: App, scenario: Scenario, bounds: Bounds, timeline: str | None, drawn: str | None) -> None:
