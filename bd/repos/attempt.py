@@ -16,7 +16,7 @@ from bd.processes.run import run
 from bd.repos import leftovers
 from bd.repos.branch_names import branch_of
 from bd.repos.cache import cache_for, refuse_full
-from bd.repos.delivery import Delivery, deliver
+from bd.repos.delivery import Delivery, commits_of, deliver
 from bd.repos.folders import made, state_folder
 from bd.repos.slots import take_slot
 from bd.repos.standing import setup_failed, setup_worked, stopped_repos
@@ -169,6 +169,15 @@ class Attempt:
         return lines
 
     # --- after ---
+
+    def commits(self) -> int | None:
+        """Return the number of commits that it made; None where none are asked for, or they can't be counted."""
+        if self.entry is None or not self.entry.is_delivered or not self.is_prepared:
+            return None
+        try:
+            return commits_of(self.workspace, self._cache)
+        except (BdError, OSError):
+            return None
 
     def finish(self, hub: Clone, environment: Mapping[str, str], *, is_current: bool) -> Delivery:
         """Run the teardown, push the commits, and set aside what else is unpushed.

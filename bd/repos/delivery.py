@@ -82,6 +82,15 @@ def deliver(workspace: Workspace, entry: Repo, cache: Cache, hub: Clone, *, is_c
         return Delivery(branch, head.oid, commits, True, (*notes, f"{commits} commits are on {branch}: {why}"))
 
 
+def commits_of(workspace: Workspace, cache: Cache) -> int | None:
+    """Return the number of commits that an attempt has made so far; None if its repository can't be read safely."""
+    if flaw_of(workspace.git_dir, workspace.folder, cache.git_dir):
+        return None
+    with cache.locked():
+        head = _head_of(workspace, cache)
+        return cache.count(workspace.start, head.oid) if head is not None and workspace.start is not None else 0
+
+
 def deliver_by_hand(workspace: Workspace, entry: Repo, hub: Clone) -> Delivery:
     """Push what a person has committed in a workspace, from whatever tip the bead's branch has now. Raises as `deliver` does."""
     cache = cache_for(entry, hub)

@@ -62,6 +62,10 @@ class JobWorkspace:
             hub.close()
         return None
 
+    def commits(self) -> int | None:
+        """Return the number of commits that the command made; None where it need not make any."""
+        return self._attempt.commits()
+
     def finish(self, hub: Clone, outcome: Outcome, tell: Callable[[str], None]) -> Outcome:
         """Deliver what was committed. Return the outcome, with the branch; work that could not be pushed is not done."""
         is_current = self._is_current(hub)

@@ -96,7 +96,12 @@ def start_of(
     stdin = brief_file if command.prompt_on_stdin else None
     words, output = (program.words, program.output) if program else (words, PlainOutput())
     where = workspace.folder if workspace else command.folder
-    return Start(words, where, environment, stdin, output, folder, workspace=workspace)
+    commits = workspace.commits if workspace else _nobody_counts
+    return Start(words, where, environment, stdin, output, folder, commits=commits, workspace=workspace)
+
+
+def _nobody_counts() -> None:
+    return None
 
 
 def _from(folder: str, program: str) -> str:

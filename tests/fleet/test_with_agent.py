@@ -256,3 +256,17 @@ def test_what_is_wrong_with_a_result_file_is_told_and_noted(clone: Clones, hub: 
     notes = [note["text"] for note in tip_bead(hub, "hub-a").get("progress")]
     assert notes == [f"result file: {word}" for word in words]
     assert all(f"hub-a: result file: {word}" in worked.err for word in words)
+
+
+def test_who_commits_nothing_in_a_code_repository_has_not_done_it(
+    clone: Clones, hub: Path, standins: StandIns, tmp_path: Path
+) -> None:
+    alice, code = clone("alice"), tmp_path / "code"
+    git(tmp_path, "init", "--quiet", "--initial-branch=main", str(code))
+    git(code, "commit", "--quiet", "--allow-empty", "--message", "first")
+    alice.here("repo", "add", "relay", str(code), "--deliver", "push")
+    make(alice, repo="relay")
+    standins.plan({"out": [INIT, DONE]})
+    work(alice, standins, code=0)
+    [failure] = tip_bead(hub, "hub-a").get("failures")
+    assert (failure["reason"], failure["error"].partition(":")[0]) == ("no_change", "it committed nothing")

@@ -46,6 +46,22 @@ def test_a_second_attempt_goes_on_where_the_first_ended_and_takes_the_new_base(s
     git(site.code, "merge-base", "--is-ancestor", base, made)
 
 
+def test_commits_are_counted_before_the_end(site: Site) -> None:
+    attempt = site.begin(site.bead())
+    assert attempt.commits() == 0
+    site.work(attempt, "one")
+    site.work(attempt, "two")
+    assert attempt.commits() == 2
+    ended(site, attempt)
+
+
+def test_where_nothing_is_delivered_nobody_counts(site: Site) -> None:
+    site.clone.here("repo", "add", "relay", str(site.code), "--deliver", "none")
+    attempt = site.begin(site.bead())
+    assert attempt.commits() is None
+    ended(site, attempt)
+
+
 def test_an_attempt_without_commits_pushes_nothing(site: Site) -> None:
     bead = site.bead()
     attempt = site.begin(bead)

@@ -54,7 +54,9 @@ SPEC = Command(
     Option("--max-idle", kind=DURATION, help="End after this long without work."),
     Option("--interval", kind=DURATION, help="How often to look, instead of what the agent's file says."),
     Option("--folder", kind=FOLDER, help="The folder to run the command in; default: the current one."),
-    Flag("--workspace", help="Run it in an empty folder for each bead that is about no repository of the hub; --with always does."),
+    Flag(
+        "--workspace", help="Run it in an empty folder for each bead that is about no repository of the hub; --with always does."
+    ),
     Flag("--prompt", help="Give the command the bead's brief on stdin; --with always does."),
     Option("--timeout", kind=DURATION, help="End the command after this long."),
     Option("--idle-timeout", kind=DURATION, help="End the command after this long without output."),
