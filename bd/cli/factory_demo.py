@@ -38,12 +38,12 @@ def run(app: App, folder: Path | None, *, keep: bool) -> None:
             app,
             f"A hub in {demo.hub_path}, and a plan of {len(beads)} beads for four agents. It contains one problem of each kind.",
         )
-        root_id, seconds = demo.factory(beads, _story(app, demo))
+        root_id, seconds = demo.factory(beads, story_of(app, demo))
         demo.bring_along()
         with contextlib.closing(demo.bare) as hub:
             proof = prove(hub, BRANCH)
             found = mishaps(read(hub, proof.audit.tip))
-        _tell(app, ["", *proof.lines(), f"  {seconds:.1f} seconds from the plan to its end", "", *_summary(app, found)])
+        tell(app, ["", *proof.lines(), f"  {seconds:.1f} seconds from the plan to its end", "", *_summary(app, found)])
         missing = [words for kind, words in KINDS.items() if kind not in found]
         if not proof.holds or missing:
             what = f"the history does not show: {', '.join(missing)}" if missing else "the proof does not hold"
@@ -51,11 +51,11 @@ def run(app: App, folder: Path | None, *, keep: bool) -> None:
     _end(app, demo, root_id, {**proof.as_json(), "seconds": round(seconds, 1), "root": root_id}, found)
 
 
-def _story(app: App, demo: Demo) -> Story:
+def story_of(app: App, demo: Demo) -> Story:
     def on_moved(old: str, new: str, seconds: float) -> None:
         with contextlib.closing(demo.bare) as hub:
             told = [one for one in read(hub, new, f"^{old}") if one.bead]
-        _tell(
+        tell(
             app,
             [
                 _line(app, seconds, "you" if one.kind == "human" else one.agent or one.by, one.what, one.bead, _words(one))
@@ -64,7 +64,7 @@ def _story(app: App, demo: Demo) -> Story:
         )
 
     def say(words: str, seconds: float) -> None:
-        _tell(app, [f"{seconds:5.1f}s  {'you':<{_WHO}}  {words}"])
+        tell(app, [f"{seconds:5.1f}s  {'you':<{_WHO}}  {words}"])
 
     return Story(on_moved, say)
 
@@ -92,7 +92,7 @@ def _summary(app: App, found: dict[str, Mishap]) -> list[str]:
     return lines
 
 
-def _tell(app: App, lines: list[str]) -> None:
+def tell(app: App, lines: list[str]) -> None:
     """Print lines of the story at once, unless --json or --quiet."""
     if not app.out.is_json and not app.out.quiet:
         app.out.lines(map(escaped, lines))
@@ -100,7 +100,7 @@ def _tell(app: App, lines: list[str]) -> None:
 
 
 def _say(app: App, line: str) -> None:
-    _tell(app, [line])
+    tell(app, [line])
 
 
 def _end(app: App, demo: Demo, root_id: str, proved: dict[str, Any], found: dict[str, Mishap]) -> None:
@@ -117,7 +117,7 @@ def _end(app: App, demo: Demo, root_id: str, proved: dict[str, Any], found: dict
             first.split(" && ")[0],
             *(f"{bd} {words}" for words in (f"dag show {root_id}", "log", "dlq list", f"cost {root_id}")),
         ]
-        _tell(
+        tell(
             app,
             [
                 "",

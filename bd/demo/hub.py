@@ -18,6 +18,7 @@ from bd.core.errors import BadInput
 from bd.core.identity import identify
 from bd.core.schema import agent_path
 from bd.demo.board import Board
+from bd.demo.coding import HEARTBEAT, Coding, typed
 from bd.demo.factory import Factory, apply_plan
 from bd.demo.race import Race
 from bd.operations.base import asked
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from bd.core.runtime import Runtime
+    from bd.demo.coding import Kill
     from bd.demo.example import Example
     from bd.demo.factory import Story
     from bd.store import Clone, Place
@@ -40,6 +42,12 @@ if TYPE_CHECKING:
 PREFIX = "hub"
 DOMAIN = "b4mad"
 BRANCH = "refs/heads/main"
+# Who makes the first commit of the code repository.
+_BEGINNER = {
+    f"GIT_{who}_{what}": value
+    for who in ("AUTHOR", "COMMITTER")
+    for what, value in (("NAME", "Demo"), ("EMAIL", "demo@example.org"))
+}
 
 
 class Demo:
@@ -138,6 +146,34 @@ class Demo:
             root_id = apply_plan(hub, beads, _person(hub))
             with Factory(self.agent_paths, self.folder / "logs") as factory:
                 return root_id, factory.run(hub, lambda: bare.ref(BRANCH), root_id, story)
+
+    def coding(self, beads: list[dict[str, Any]], kill: Kill, story: Story) -> tuple[str, float]:
+        """Let coding agents work through a plan about a code repository; return its root and the seconds it took. Raises Damaged."""
+        self.code_path.mkdir()
+        with contextlib.closing(self.code) as code:
+            code.run("init", "--quiet", "--bare", "--initial-branch=main")
+            start = code.run("commit-tree", "-m", "Begin", code.run("mktree", data=b"")[1].decode().strip(), env=_BEGINNER)[1]
+            code.run("update-ref", "refs/heads/main", start.decode().strip())
+        typed(self.clone_path, "repo", "add", "app", str(self.code_path), "--base", "main")
+        for path in self.agent_paths.values():
+            typed(path, "sync")
+            typed(path, "trust", "--yes")
+            with contextlib.closing(self._open_clone(locate(str(path)))) as clone:
+                set_clone_setting(clone.repo, "heartbeat_interval", HEARTBEAT)
+        with contextlib.closing(self._open_clone(locate(str(self.clone_path)))) as hub, contextlib.closing(self.bare) as bare:
+            hub.fetch()
+            root_id = apply_plan(hub, beads, _person(hub))
+            with Coding(self.agent_paths, self.folder, kill) as coding:
+                return root_id, coding.run(hub, lambda: bare.ref(BRANCH), root_id, story)
+
+    @property
+    def code_path(self) -> Path:
+        return self.folder / "app.git"
+
+    @property
+    def code(self) -> GitRepo:
+        """The code repository that agents deliver to."""
+        return GitRepo(str(self.code_path), str(self.code_path), None)
 
     def next_commands(self, bead_id: str) -> list[str]:
         """Return commands for looking around. Includes the path of bd if the shell would not find it."""

@@ -64,12 +64,16 @@ class Runners:
                 self._commands[name],
                 grace_s=END_LIMIT_S,
                 cwd=clone,
-                env={**environment(), "BD_SESSION": f"demo-{name}"},
+                env={**self._environment(), "BD_SESSION": f"demo-{name}"},
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE if self.end_with_stdin else log,
                 stderr=log,
             )
         return Runner(process, log_path)
+
+    def _environment(self) -> Mapping[str, str]:
+        """Return the environment of every agent's process."""
+        return environment()
 
     def check(self) -> None:
         """Raise Damaged if an agent's process has ended early."""

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bd.cli import factory_demo
+from bd.cli import coding_demo, factory_demo
 from bd.cli.output import escaped
 from bd.cli.spec import PATH, Command, Flag, Option, whole_number
 from bd.core.errors import BadInput, Damaged
@@ -27,8 +27,9 @@ if TYPE_CHECKING:
 SPEC = Command(
     "demo",
     Option("--beads", kind=whole_number(1, 1000), help="The number of beads; default: 25."),
-    Option("--seed", help="The seed for the durations of the simulated work."),
+    Option("--seed", help="The seed for the durations of the simulated work; with --agents for who is killed, and when."),
     Flag("--factory", help="Let them work through a plan with one problem of each kind."),
+    Flag("--agents", help="Let three coding agents (stand-ins) build a program; one is killed with SIGKILL."),
     Flag("--keep", off="--no-keep", default=True, help="Keep the hub and the clones, to look around in (kept)."),
     Option("--dir", name="folder", kind=PATH, help="The folder for it; default: a new temporary one."),
     help="""Watch four agents race for the work in a temporary hub.
@@ -36,24 +37,33 @@ SPEC = Command(
     Each is a process with a clone of its own, and runs real commands until the work is done. Then
     the hub's git history is read for the proof that no bead ever had two owners. With --factory they work off a plan
     with `bd work`, and the history tells of a retry, a poison pill, an output that did not pass, a claim that a ceiling
-    refused, and a subtask that was waited for.
+    refused, and a subtask that was waited for. With --agents stand-ins for coding agents work in a code repository: one is killed,
+    one is resumed, one asks a person; both git histories prove that nothing was lost or done twice.
     """,
     examples=[
         "bd demo                          watch; the hub stays, to look around in",
         "bd demo --beads 100 --no-keep",
         "bd demo --factory                a plan in which everything goes wrong once",
+        "bd demo --agents --seed 7",
         "bd demo --json | jq .pushes_per_claim",
     ],
 )
 
 
-def run(app: App, beads: int | None, seed: str | None, folder: str | None, *, factory: bool, keep: bool) -> None:
+def run(app: App, beads: int | None, seed: str | None, folder: str | None, *, factory: bool, agents: bool, keep: bool) -> None:
     """Show four agents racing through their own hub."""
     place = None if folder is None else Path(folder)
+    if factory and agents:
+        raise BadInput("--factory and --agents are two demonstrations")
     if factory:
         if beads is not None or seed is not None:
             raise BadInput("--beads and --seed can't be used with --factory")
         factory_demo.run(app, place, keep=keep)
+        return
+    if agents:
+        if beads is not None:
+            raise BadInput("--beads can't be used with --agents")
+        coding_demo.run(app, place, seed or secrets.token_hex(4), keep=keep)
         return
     with Demo(place, read_example(beads), seed or secrets.token_hex(4), app.open_clone, app.runtime, keep=keep) as demo:
         board = demo.prepare()

@@ -1,0 +1,124 @@
+"""The coding demo: three agents build a program in a code repository; one is killed, one is resumed, one asks a person.
+
+The agents are `bd work --with claude`, and what they start is a stand-in (examples/coding/agent.py). code_history.py proves from
+the code repository what came of it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import random
+import signal
+import subprocess
+import sys
+from typing import TYPE_CHECKING, NamedTuple
+
+from bd.core.errors import Damaged
+from bd.demo.example import DEMO_INTERVAL, example_folder
+from bd.demo.factory import LOOK_S, STILL_LIMIT_S
+from bd.demo.processes import Runners, environment
+from bd.policy.lifecycle import waits_for_human
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from pathlib import Path
+
+    from bd.core.model import Bead, Snapshot
+    from bd.demo.factory import Story
+    from bd.store import Clone
+
+AGENTS = ("ann", "ben", "cyd")
+ANSWER = "round"
+# What decides how soon a killed worker's bead is free.
+HEARTBEAT = "1s"
+# When one of the workers is killed, in seconds from their start.
+_KILLED_S = (2.0, 9.0)
+
+
+class Kill(NamedTuple):
+    """Who is killed with SIGKILL, and how many seconds after the start; the same for the same seed."""
+
+    agent: str
+    after_s: float
+
+
+def kill_of(seed: str) -> Kill:
+    """Return whom a seed has killed, and when."""
+    draw = random.Random(seed)
+    return Kill(draw.choice(AGENTS), round(draw.uniform(*_KILLED_S), 1))
+
+
+class Coding(Runners):
+    """The agents, each a `bd work --with claude` that starts the stand-in, and the person who answers."""
+
+    end_with_stdin = False
+
+    def __init__(self, clones: Mapping[str, Path], folder: Path, kill: Kill) -> None:
+        work = [sys.executable, "-m", "bd", "work", "--interval", DEMO_INTERVAL, "--with", "claude", "--agent"]
+        super().__init__(clones, {name: [*work, name] for name in clones}, folder / "logs")
+        self._kill: Kill | None = kill
+        self._state = folder / "state"
+        self._programs = folder / "stand-ins"
+        self._programs.mkdir()
+        stand_in = self._programs / "claude"
+        stand_in.write_text(f'#!/bin/sh\nexec "{sys.executable}" "{example_folder("coding") / "agent.py"}" "$@"\n')
+        stand_in.chmod(0o755)
+
+    def _environment(self) -> Mapping[str, str]:
+        found = environment()
+        path = os.pathsep.join([str(self._programs), found.get("PATH", os.defpath)])
+        return {**found, "PATH": path, "XDG_STATE_HOME": str(self._state)}
+
+    def run(self, hub: Clone, bare: Callable[[], str | None], root_id: str, story: Story) -> float:
+        """Watch until the plan is done; return the seconds it took. `bare` returns the hub's tip. Raises Damaged."""
+        started = moved = hub.runtime.monotonic()
+        seen = hub.published() or ""
+        while True:
+            hub.runtime.sleep(LOOK_S)
+            now_s = hub.runtime.monotonic()
+            self._kill_when_due(now_s - started, story)
+            self.check()
+            if bare() == seen:
+                if now_s - moved > STILL_LIMIT_S:
+                    hint = f"the agents' logs are in {self._log_folder}"
+                    raise Damaged(f"nothing has moved for {STILL_LIMIT_S:.0f} s", hint=hint)
+                continue
+            hub.fetch()
+            tip = hub.published() or ""
+            story.on_moved(seen, tip, now_s - started)
+            seen, moved = tip, now_s
+            snapshot = hub.snapshot(tip)
+            tasks = _tasks(snapshot, root_id)
+            if all(task.is_done for task in tasks) and self._kill is None:
+                return now_s - started
+            for task in tasks:
+                if waits_for_human(task):
+                    story.say(f"$ bd answer {task.id} {ANSWER}", now_s - started)
+                    typed(hub.repo.work_tree or "", "answer", task.id, ANSWER)
+
+    def _kill_when_due(self, at_s: float, story: Story) -> None:
+        """Kill a worker as a power failure would, and start it anew, as cron would."""
+        if self._kill is None or at_s < self._kill.after_s:
+            return
+        name, self._kill = self._kill.agent, None
+        runner = self._runners[name]
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(runner.process.pid, signal.SIGKILL)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            runner.process.wait(STILL_LIMIT_S)
+        story.say(f"kill -9 of {name}; it is started anew", at_s)
+        self._runners[name] = self._started(name, self._clones[name])
+
+
+def _tasks(snapshot: Snapshot, root_id: str) -> Sequence[Bead]:
+    return [bead for child in snapshot.children_of(root_id) if (bead := snapshot.bead(child.id)) is not None]
+
+
+def typed(folder: str | Path, *words: str) -> None:
+    """Run a command of bd, as a person types it in a folder. Raises Damaged."""
+    command = [sys.executable, "-m", "bd", *words]
+    pipe = subprocess.DEVNULL
+    done = subprocess.run(command, cwd=folder, env=environment(), stdin=pipe, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise Damaged(f"bd {' '.join(words)} ended with exit {done.returncode}: {done.stderr.strip()}")
