@@ -187,7 +187,7 @@ COMMANDS: dict[str, Row] = {
         "List the beads whose holders are gone, and free them.",
         line="List and free stalled claims; chores; pools.",
     ),
-    "overseer": Row("overseer", "overseers", "Free stalled claims and do chores, once or continuously.", beside="stalled"),
+    "overseer": Row("overseer", "overseers", "Look after the fleet, once or continuously.", beside="stalled"),
     "stats": Row("stats", "overseers", "Show the hub in numbers.", line="Show the hub in numbers; show progress of epics."),
     "metrics": Row("metrics", "overseers", "Show how the fleet is doing in numbers, read from git's history.", beside="stats"),
     "epic": Row("epic", "overseers", "Show the progress of epics.", beside="stats"),

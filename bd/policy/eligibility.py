@@ -149,7 +149,7 @@ class Eligibility:
             until = kept_until(bead, self._readiness)
             if not is_past(until, now):
                 reasons.append(Reason("preferred", f"is kept for {preferred} until {until}"))
-        if not routed_to_me and _is_root(bead, snapshot):
+        if not routed_to_me and is_root(bead, snapshot):
             words = "has beads below it, which are the work; a prompt, an assignee or another type than epic makes it work itself"
             reasons.append(Reason("root", words))
         missing = [need for need in bead.get("needs", []) if need not in ((agent or {}).get("capabilities") or [])]
@@ -236,7 +236,7 @@ class Eligibility:
         return self._others
 
 
-def _is_root(bead: Bead, snapshot: Snapshot) -> bool:
+def is_root(bead: Bead, snapshot: Snapshot) -> bool:
     """Return whether a bead only holds others together, as the root of a plan does: an epic that says of no work of its own."""
     if bead.type != "epic" or bead.assignee or not snapshot.has_children(bead.id):
         return False

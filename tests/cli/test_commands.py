@@ -302,7 +302,7 @@ CASES: dict[str, list[Case]] = {
     "resume": [Case("resume", "object", "✓ The fleet may claim", ("pause",))],
     "pool": [
         Case("pool list", "array", "No agents yet, and no pools."),
-        Case("pool list", "array", "always on", ("agent add worker",)),
+        Case("pool list", "array", "started elsewhere", ("agent add worker",)),
         Case("pool status", "array", "never", ("agent add worker",)),
         Case("pool events", "array", "Nothing has happened yet."),
         Case("pool run --once", "array", ""),

@@ -10,8 +10,9 @@ from bd.cli.app import SIGNS
 from bd.cli.output import LivePage
 from bd.cli.spec import Command, Flag, Option
 from bd.core.errors import BadInput
-from bd.core.times import duration_text, time_text
+from bd.core.times import time_text
 from bd.operations.board import PublishBoard, check_path
+from bd.overseer import pages
 from bd.report.board import board_page, markdown
 from bd.report.board.board import gather
 from bd.report.metrics.flow import flow_of
@@ -20,10 +21,6 @@ from bd.worker.follow import tips
 if TYPE_CHECKING:
     from bd.cli.app import App
     from bd.report.board.board import Board
-
-
-# A published board is refreshed if it is older than this.
-EVERY_S = 900.0
 
 
 SPEC = Command(
@@ -79,16 +76,12 @@ def _text(board: Board, at: str, *, as_html: bool) -> str:
 def _publish(app: App, path: str | None, *, as_html: bool) -> None:
     if app.flags.at:
         raise BadInput("--at reads the past, which can't be changed", hint="leave --publish or --at out")
-    snapshot = app.snapshot(fetch=True)
+    app.snapshot(fetch=True)
     where = check_path(path or app.settings().board_path or ("board.html" if as_html else "BOARD.md"))
     text = _text(_board(app), time_text(app.runtime.now()), as_html=where.endswith(".html"))
-    data = app.hub.repo.objects.read(f"{snapshot.commit}:{where}")
-    old = data.decode("utf-8", "replace") if data is not None else None
-    age_s = markdown.age_s(old, app.runtime.now())
-    if not markdown.is_news(old, text):
-        _answer(app, where, "nothing new", published=False)
-    elif age_s is not None and age_s < EVERY_S:
-        _answer(app, where, f"the last one is younger than {duration_text(EVERY_S)}", published=False)
+    why_not = pages.why_no_board(pages.published(app.hub, where), text, app.runtime.now())
+    if why_not:
+        _answer(app, where, why_not, published=False)
     else:
         outcome = app.publish(PublishBoard(**app.asked(path=where, text=text)))
         _answer(app, where, "", published=outcome.published)

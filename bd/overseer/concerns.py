@@ -1,0 +1,82 @@
+"""What needs a person and is no bead yet: an overloaded agent, a silent one, a damaged file.
+
+Each gets one bead that waits for a person, and is closed once the cause is over. Dead letters, questions and stalls are beads
+already; what this clone could not publish concerns this clone alone.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+from zlib import crc32
+
+from bd.core.times import age_text
+
+if TYPE_CHECKING:
+    from typing import Any
+
+    from bd.core.model import Bead, Snapshot
+    from bd.report.attention import Attention
+
+# The label of these beads, and what their idempotency keys begin with.
+LABEL = "attention"
+# The most beads filed in a round.
+AT_ONCE = 5
+
+
+class Concern(NamedTuple):
+    """Something that needs a person: a key that names this occurrence of it, a title, and what the person is asked."""
+
+    key: str
+    title: str
+    question: str
+
+    def spec(self) -> dict[str, Any]:
+        """Return the fields of its bead."""
+        waits = {"status": "blocked", "waiting_on": "human", "status_reason": self.question}
+        return {"title": self.title, "type": "chore", "priority": 1, "labels": [LABEL], "idempotency_key": self.key, **waits}
+
+
+def concerns_of(found: Attention) -> list[Concern]:
+    """Return the concerns among all that needs a person."""
+    return [
+        *(_overloaded(one) for one in found.overloaded),
+        *(_offline(one) for one in found.offline),
+        *(_damaged(one) for one in found.damaged),
+    ]
+
+
+def _overloaded(one: dict[str, Any]) -> Concern:
+    name = one["agent"]
+    asked = f"{one['failed']} of its last {one['of']} attempts failed. Read its log, fix the cause, `bd agent clear {name}`."
+    return Concern(f"{LABEL}/overloaded/{name}/{one.get('since', '')}", f"Agent {name} is overloaded", asked)
+
+
+def _offline(one: dict[str, Any]) -> Concern:
+    name = one["agent"]
+    asked = f"No heartbeat for {age_text(one['age_s'])} when this was filed. Start it again, or `bd offline {name}`."
+    return Concern(f"{LABEL}/offline/{name}/{one.get('since', '')}", f"Agent {name} has fallen silent", asked)
+
+
+def _damaged(one: dict[str, Any]) -> Concern:
+    path, reason = one["path"], one["reason"]
+    key = f"{LABEL}/damaged/{path}/{crc32(reason.encode()):08x}"
+    return Concern(key, f"{path} can't be read", f"It {reason}. `bd doctor` says more.")
+
+
+def filed(snapshot: Snapshot) -> dict[str, Bead]:
+    """Return the open beads about concerns, by key."""
+    heads = [bead.id for bead in snapshot.live() if LABEL in bead.labels]
+    found = ((str(bead.get("idempotency_key") or ""), bead) for bead in snapshot.wholes(heads))
+    return {key: bead for key, bead in found if key.startswith(f"{LABEL}/")}
+
+
+def unfiled(found: Attention, snapshot: Snapshot) -> list[Concern]:
+    """Return the concerns without an open bead, as many as are filed at once."""
+    there = filed(snapshot)
+    return [one for one in concerns_of(found) if one.key not in there][:AT_ONCE]
+
+
+def over(found: Attention, snapshot: Snapshot) -> list[Bead]:
+    """Return the open beads whose concern is over."""
+    current = {one.key for one in concerns_of(found)}
+    return [bead for key, bead in filed(snapshot).items() if key not in current]
