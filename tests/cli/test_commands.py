@@ -194,7 +194,7 @@ CASES: dict[str, list[Case]] = {
     "count": [
         Case("count", "object", "9"),
         Case("count --by-type", "object", "research"),
-        Case("count --ready --agent bob", "object", "3"),
+        Case("count --ready --agent bob", "object", "2"),
     ],
     "children": [Case("children hub-epic", "issues", "Wire the form"), Case("children hub-bug", "issues", "has no children")],
     "update": [

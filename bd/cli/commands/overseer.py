@@ -86,5 +86,5 @@ def _round(app: App, duties: list[Duty]) -> None:
         if one.error:
             app.out.note(f"{name}: {one.error}")
         for line in one.lines:
-            app.out.line(escaped(line if name == "house" else f"✓ {line}"))
+            app.out.line(escaped(line if name == "house" or app.out.quiet else f"✓ {line}"))
     app.out.said(f"Looked at {commit[:7]}: {len(freed)} freed.")
