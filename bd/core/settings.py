@@ -134,6 +134,9 @@ KEYS: dict[str, Key] = {
     "heat_half_life": Key(86400.0, _half_life, "half-life of a bead's temperature"),
     "priority_boost_per_minute": Key(0.1, _number, "priority points that a ready bead gains per minute of waiting"),
     "starvation_limit": Key(3600.0, _seconds, "after how long a waiting bead may be what one claim in ten takes"),
+    "reputation_points": Key(
+        0.0, _number, "most priority points by which an agent's success with a type moves its beads; 0: none"
+    ),
     "archive_after": Key(30 * 86400.0, _seconds, "how long a closed bead stays active before it is archived"),
     "export_auto": Key(False, _truth, "whether writes keep .beads/issues.jsonl up to date, for viewers that read it"),
     "board_path": Key("", _text, "where board --publish writes the board in the hub; unset: BOARD.md"),
@@ -171,7 +174,7 @@ def stored(name: str, text: str) -> Any:
 
 
 # What has to be the same for everybody, such as the order of work: only the hub's own file has a say.
-HUB_KEYS = ("require_signed", "heat_half_life", "priority_boost_per_minute", "starvation_limit")
+HUB_KEYS = ("require_signed", "heat_half_life", "priority_boost_per_minute", "starvation_limit", "reputation_points")
 # Settings that a person makes for one machine: neither the hub's file nor the environment counts.
 OWN_KEYS = ("url_allow", "permissions")
 # Settings that concern a process alone; every other setting affects what operations decide.
@@ -204,6 +207,7 @@ class Settings(NamedTuple):
     heat_half_life: float
     priority_boost_per_minute: float
     starvation_limit: float
+    reputation_points: float
     archive_after: float
     export_auto: bool
     board_path: str

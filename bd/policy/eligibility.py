@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from bd.core.errors import DoesNotFit
 from bd.core.model import Overlay
 from bd.core.schema import AGENTS_DIR
+from bd.core.settings import hub_setting
 from bd.core.times import age_text, instant_of
 from bd.policy import capacity
 from bd.policy.budget import Purse
@@ -196,7 +197,12 @@ class Eligibility:
         """
         if self.idle() is not None:
             return iter(())
-        return self.fitting(self._all_ready() if ready is None else ready)
+        found = self._all_ready() if ready is None else ready
+        if hub_setting(self._snapshot.config(), "reputation_points"):
+            from bd.policy import reputation  # noqa: PLC0415  only hubs that ask for it
+
+            found = reputation.in_order(found, self.agent, self._snapshot, self._now)
+        return self.fitting(found)
 
     def starving(self, uid: str) -> Bead | None:
         """Return the bead that the claim with this uid takes although others are more urgent; None for most claims.

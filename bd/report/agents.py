@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from bd.core.schema import AGENTS_DIR, CAPACITY_DIR, CAPACITY_FIELDS
 from bd.core.times import instant_of
-from bd.policy import overload
+from bd.policy import overload, reputation
 from bd.policy.budget import remaining
 from bd.policy.capacity import current_interval_s, held_by, is_presumed_offline, limit_of, status_of, tracked
 from bd.policy.roles import ROLES, interval_of, is_fallback, misspelt_skills, role_of, skills_of
@@ -90,3 +90,9 @@ def from_role(agent: Mapping[str, Any]) -> list[str]:
         "fallback": role.is_fallback,
     }
     return [key for key, value in brought.items() if value and agent.get(key) is None]
+
+
+def reputation_of(name: str, snapshot: Snapshot) -> dict[str, dict[str, Any]]:
+    """Return how many of an agent's attempts succeeded, by type of bead."""
+    records = reputation.records_of(name, snapshot)
+    return {kind: {**one._asdict(), "rate": round(one.rate, 3)} for kind, one in records.items()}

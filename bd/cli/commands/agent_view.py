@@ -10,7 +10,7 @@ from bd.core.times import age_text, duration_text, instant_of
 from bd.policy.budget import budget_of
 from bd.policy.eligibility import pause_of, pause_words
 from bd.policy.roles import DEFAULT_INTERVAL_S, ROLES
-from bd.report.agents import description_of, records_of
+from bd.report.agents import description_of, records_of, reputation_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -68,11 +68,13 @@ def show_one(app: App, snapshot: Snapshot, name: str) -> None:
     app.leave_out(SIGNS)
     described = description_of(name, snapshot)
     record = records_of(snapshot, app.now, [name])[0]
+    known = reputation_of(name, snapshot)
     if app.out.is_json:
-        app.out.object({**(described or {"name": name}), "capacity": record})
+        app.out.object({**(described or {"name": name}), "capacity": record, **({"reputation": known} if known else {})})
         return
     app.out.line(f"{app.out.styled(name, 'bold')} {record['role'] or '(no role)'}: {record['status']}")
-    for label, words in _lines(described, record):
+    done = ", ".join(f"{kind} {one['done']} of {one['done'] + one['failed']}" for kind, one in known.items())
+    for label, words in [*_lines(described, record), ("success", done)]:
         if words:
             app.out.line(f"  {label + ':':<14}{escaped(words)}")
 
