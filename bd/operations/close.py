@@ -175,6 +175,7 @@ class Close(Operation):
             touched=(*change.touched, *taken.touched),
             tokens=taken.tokens,
             subject=words,
+            notes=(*change.notes, *taken.notes),
         )
 
     def exact_form(self, change: Change, before: Snapshot) -> dict[str, Any]:

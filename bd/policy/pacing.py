@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from datetime import datetime
     from typing import Any
 
+    from bd.policy.eligibility import Eligibility
+
 CYCLES_TO_DOUBLE = 3
 LONGEST_S = 7200.0
 # Cron starts a little early or late: within this part of the interval, at most a minute, a poll counts as due.
@@ -79,6 +81,15 @@ class Pace(NamedTuple):
 
     def as_json(self) -> dict[str, Any]:
         return {"empty_cycles": self.empty_cycles, "next_poll_at": self.next_poll_at, "idle_since": self.idle_since}
+
+
+def after_none(pace: Pace, answer: Eligibility, now: datetime, spread: float) -> Pace:
+    """Return the pace after a cycle in which the agent found no work, or could not have taken any."""
+    reason = answer.idle()
+    if reason is None:
+        return pace.found_nothing(now, spread)
+    before = pace._replace(empty_cycles=0) if reason.code == "busy" else pace  # it has found work since
+    return before.stood_by(now, spread, answer.retry_after_s(reason))
 
 
 def is_look_due(last: str | None, now: datetime, every_s: float) -> bool:

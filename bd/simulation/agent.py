@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, NamedTuple
 
-from bd.core.errors import BdError, NothingReady, ServerRefused, TryAgain
+from bd.core.errors import AgentBusy, BdError, NothingReady, ServerRefused, TryAgain
 from bd.core.times import time_text, timedelta
 from bd.operations.base import asked
 from bd.operations.claims import Claim
@@ -18,7 +18,7 @@ from bd.operations.fail import Fail
 from bd.operations.heartbeat import Reassign
 from bd.policy.eligibility import Eligibility
 from bd.policy.liveness import RECORD_EVERY_S
-from bd.policy.pacing import Pace, peek_pause_s
+from bd.policy.pacing import Pace, after_none, peek_pause_s
 from bd.policy.roles import interval_of
 from bd.simulation.driver import write
 from bd.simulation.machine import START
@@ -238,7 +238,11 @@ class Agent:
         if self._idle_s is None:
             self._idle_s = now_s
         now = self.clone.virtual.now()
-        self._pace = self._pace.found_nothing(now, self._hub.rng.random())
+        spread = self._hub.rng.random()
+        if isinstance(why, AgentBusy):
+            self._pace = after_none(self._pace, Eligibility(self.clone.snapshot(tip), self.name, now), now, spread)
+        else:
+            self._pace = self._pace.found_nothing(now, spread)
         turn_s = self._hub.next_turn_s(tip)
         until_turn_s = turn_s - now_s + self._hub.rng.random() if turn_s < math.inf else None
         wait_s = decisions.next_look_in_s(self._pace.wait_s(now), rest_s, until_turn_s)

@@ -230,6 +230,8 @@ class Worker:
         except NothingReady as nothing:
             self._found_nothing(hub, view, rest_s, pacer, nothing)
             return
+        for note in written.change.notes if written.change else ():
+            self._tell(note)
         self._standing = self._standing.found_work()
         self._lookout.end()
         self._begin(hub, written, pacer)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from bd.core.errors import BdError
 from bd.core.json_shapes import MAYBE_NUMBER, MAYBE_TEXT
 from bd.core.times import duration_s
-from bd.policy.pacing import PEEK_FAR_S, PEEK_NEAR_S, Pace, pace_of, peek_pause_s
+from bd.policy.pacing import PEEK_FAR_S, PEEK_NEAR_S, Pace, after_none, pace_of, peek_pause_s
 from bd.policy.roles import interval_of
 from bd.worker.heartbeats import branch_tip, is_near
 
@@ -52,12 +52,7 @@ class Pacer:
 
     def found_none(self, hub: Clone, tip: str, answer: Eligibility) -> None:
         """Record that a poll of this tip found no work, or that the agent could not have taken any."""
-        now, spread, reason = hub.runtime.now(), hub.runtime.random(), answer.idle()
-        if reason is None:
-            self._note(hub, self.pace.found_nothing(now, spread), tip)
-        else:
-            pace = self.pace._replace(empty_cycles=0) if reason.code == "busy" else self.pace  # it has found work since
-            self._note(hub, pace.stood_by(now, spread, answer.retry_after_s(reason)), tip)
+        self._note(hub, after_none(self.pace, answer, hub.runtime.now(), hub.runtime.random()), tip)
 
     def _note(self, hub: Clone, pace: Pace, tip: str) -> None:
         self.pace, self.tip = pace, tip

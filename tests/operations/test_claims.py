@@ -27,6 +27,7 @@ from bd.operations.claims import Claim, Release, Start
 from bd.operations.close import Cancel, Close, Reopen
 from bd.operations.create import Create
 from bd.policy.overload import Ending
+from bd.policy.ranking import longest_waiting_is_due
 from tests.memory import MemoryStore, held, make_bead
 from tests.operations.asking import STAMP, by
 
@@ -844,3 +845,19 @@ def test_what_was_assigned_to_who_is_away_is_anybodys_and_comes_back_to_it(recor
     ((token, _),) = store.publish(claim()).tokens
     store.publish(Release(ids=["hub-a"], reason="not mine", **by("coder", hub_a=token)))
     assert store.bead("hub-a").assignee == "reader"
+
+
+def test_a_claim_that_takes_what_has_waited_longest_says_so() -> None:
+    """Also one that comes with a close: the uid decides."""
+    due = next(uid for uid in map("op-{}".format, range(1000)) if longest_waiting_is_due(uid))
+    old = make_bead("hub-old", priority=4, priority_boost_per_minute=0, created_at="2026-02-01T00:00:00Z")
+    for operation in (
+        Claim(agent="coder", next=True, new_tokens=["t9"], **{**by("coder"), "uid": due}),
+        Close(ids=["hub-h"], next={"agent": "coder", "new_tokens": ["t9"]}, **{**by("coder", hub_h="t"), "uid": due}),
+    ):
+        store = MemoryStore(
+            held("hub-h", "coder", "t"), make_bead("hub-a", priority=1), old, records=agents(coder={"max_concurrent": 2})
+        )
+        change = store.publish(operation)
+        assert change.touched[-1] == "hub-old"
+        assert "hub-old has waited longest; one claim in ten takes such a bead" in change.notes
