@@ -149,6 +149,7 @@ _ELSEWHERE = {
     "models_available": "`bd agent add NAME --model NAME`",
     "budget_usd": "`bd agent add NAME --budget 5`",
     "cool_down": "`bd agent add NAME --cool-down 5m`",
+    "start": "`bd agent add NAME --start COMMAND`",
     "with": "`bd agent add NAME --with claude`",
     "skills": "`bd agent add NAME --skills fix --label ui --type bug`",
 }

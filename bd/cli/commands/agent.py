@@ -32,6 +32,7 @@ _FIELDS = {
     "cool_down": "cool_down",
     "claim_ttl": "claim_ttl",
     "heartbeat": "heartbeat_interval",
+    "start": "start",
     "fallback": "fallback",
     "program": "with",
 }
@@ -56,6 +57,7 @@ ADD = Command(
     ),
     Option("--cool-down", help="How long it rests after each bead."),
     Option("--claim-ttl", help="How long a bead that it reserved may wait to be started; default: the hub's."),
+    Option("--start", help="What `bd pool run` runs to keep it on, if it is no pool."),
     Option("--heartbeat", help="The interval of its heartbeats while it works; default: the hub's."),
     Flag("--fallback", off="--no-fallback", default=None, help="Takes beads that nobody has taken for two cycles."),
     Option("--budget", kind=real_number(0), help="Its budget in US dollars."),
