@@ -1,7 +1,7 @@
 """Write what docs/ say of the program from the program, so that it can't drift.
 
 From the commands themselves: docs/commands.md, and the last section of docs/compatibility.md. From the table of errors: that
-of docs/exit-codes.md.
+of docs/exit-codes.md. From the rows of docs/seeds.md: the numbers at its head.
 
 `python docs/generate_commands.py` writes the files; `--check` only says whether they are up to date.
 Everything is taken from the click objects and the command table; the words about the global
@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import re
 import sys
+from collections import Counter
 from inspect import cleandoc
 from pathlib import Path
 from typing import Any
@@ -25,6 +26,8 @@ from bd.core.errors import CODES
 PAGE = Path(__file__).with_name("commands.md")
 COMPATIBILITY = Path(__file__).with_name("compatibility.md")
 EXIT_CODES = Path(__file__).with_name("exit-codes.md")
+SEEDS = Path(__file__).with_name("seeds.md")
+COUNTS = "<!-- counts -->\n", "<!-- end of counts -->\n"
 ERRORS_HEADING = "## Every error\n"
 FOREIGN_HEADING = "## Accepted, ignored, refused\n"
 # The Go tool's commands that do here what they do there.
@@ -117,6 +120,17 @@ def exit_codes() -> str:
             "",
         ]
     )
+
+
+def seeds() -> str:
+    """docs/seeds.md with the numbers of its rows by state."""
+    text = SEEDS.read_text(encoding="utf-8")
+    before, _, rest = text.partition(COUNTS[0])
+    _, _, after = rest.partition(COUNTS[1])
+    states = Counter(re.findall(r"^\| \d+ \|.*\| (as written|otherwise|not yet)[^|]*\|$", text, re.MULTILINE))
+    rows = [f"| {state} | {states[state]} |\n" for state in ("as written", "otherwise", "not yet") if states[state]]
+    table = f"\n| state | points |\n| --- | --- |\n{''.join(rows)}| all | {sum(states.values())} |\n\n"
+    return f"{before}{COUNTS[0]}{table}{COUNTS[1]}{after}"
 
 
 def _flags_of(table: dict[str, str]) -> dict[str, list[str]]:
@@ -295,7 +309,7 @@ def every_example() -> list[tuple[str, str]]:
 def main(arguments: list[str]) -> int:
     """Write the pages, or check them; the exit code."""
     code = 0
-    for path, text in ((PAGE, page()), (COMPATIBILITY, compatibility()), (EXIT_CODES, exit_codes())):
+    for path, text in ((PAGE, page()), (COMPATIBILITY, compatibility()), (EXIT_CODES, exit_codes()), (SEEDS, seeds())):
         if path.is_file() and path.read_text(encoding="utf-8") == text:
             sys.stdout.write(f"{path.name} is up to date\n")
         elif "--check" in arguments:

@@ -19,15 +19,16 @@ from typing import TYPE_CHECKING, NamedTuple
 from tests.running import BD
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
 
-def with_bd(folder: Path, environment: dict[str, str]) -> dict[str, str]:
-    """The environment with this very bd first on the path."""
+def with_bd(folder: Path, environment: dict[str, str], bd: Sequence[str] = BD) -> dict[str, str]:
+    """The environment with this very bd first on the path, or another way to start it."""
     programs = folder / "programs"
     programs.mkdir(exist_ok=True)
     script = programs / "bd"
-    script.write_text(f'#!/bin/sh\nexec {" ".join(map(shlex.quote, BD))} "$@"\n', encoding="utf-8")
+    script.write_text(f'#!/bin/sh\nexec {" ".join(map(shlex.quote, bd))} "$@"\n', encoding="utf-8")
     script.chmod(0o755)
     # Only what pages use, and the system's own: a crontab takes no long line, and whoever runs the tests may have a long path.
     used = (shutil.which(name, path=environment["PATH"]) for name in ("git", "bash", "python3", "jq", "ssh"))

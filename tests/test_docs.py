@@ -120,6 +120,11 @@ def test_the_table_of_errors_is_that_of_the_program() -> None:
     assert set(errors.CODES) == {kind.code for kind in _error_classes()}
 
 
+def test_the_numbers_of_the_seeds_are_up_to_date() -> None:
+    message = "docs/seeds.md is out of date: python docs/generate_commands.py"
+    assert text_of("seeds.md") == generator.seeds(), message
+
+
 def test_the_table_of_exit_codes_has_each_code_once() -> None:
     documented = [int(names_in(cells[0])[0]) for cells in rows(section(text_of("exit-codes.md"), "## The codes"))]
     assert documented == sorted({0, *(kind.exit_code for kind in _error_classes())})

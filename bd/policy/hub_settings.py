@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from bd.core.errors import BadInput
 from bd.core.nearest import nearest
-from bd.core.schema import TYPES
+from bd.core.schema import AGENT_FIELDS, TYPES
 from bd.core.settings import KEYS, PLACE_KEYS, PROCESS_KEYS, may_set, stored
 from bd.core.times import duration_s, duration_text
 from bd.policy import friction, overload, stealing
@@ -138,10 +138,10 @@ _TYPES = (*TYPES, "publish")
 _ELSEWHERE = {
     "schedules": "`bd schedule add` and `bd schedule remove` change schedules",
     "paused": "`bd pause` and `bd resume`",
+    "memories": "`bd remember` changes memories",
     "format": "`bd upgrade` raises the format",
     "min_version": "`bd upgrade` raises min_version",
     "spent_keys": "bd keeps the idempotency keys of deleted beads; they can't be set",
-    "pool": "the `pool` map of an agent's file, .beads/agents/NAME.yaml",
     "interval": "`bd agent add NAME --interval 30m`",
     "max_concurrent": "`bd agent add NAME --max 2`",
     "role": "`bd agent add NAME --role coding`",
@@ -153,6 +153,7 @@ _ELSEWHERE = {
     "with": "`bd agent add NAME --with claude`",
     "skills": "`bd agent add NAME --skills fix --label ui --type bug`",
 }
+_ELSEWHERE = {**dict.fromkeys(AGENT_FIELDS, "a key of an agent's file, .beads/agents/NAME.yaml"), **_ELSEWHERE}
 # So many names are listed in a hint.
 _FEW = 8
 _OF_DEFAULTS = ("expected", "max_cost_usd", "max_duration", "retry")

@@ -131,7 +131,7 @@ def test_what_is_no_setting_is_refused_with_the_nearest(key: str, hint: str) -> 
 @pytest.mark.parametrize("key", [*CONFIG_FIELDS, *AGENT_FIELDS])
 def test_every_key_of_the_files_is_a_setting_or_has_a_way_to_set_it(key: str) -> None:
     is_setting = key in (*KEYS, *PLACE_KEYS) or any(one.path[0] == key for one in SETTINGS)
-    if is_setting or key in ("name", "version", "budget", "fallback"):  # of an agent alone
+    if is_setting:
         return
     with pytest.raises(BadInput) as caught:
         setting_of(key)

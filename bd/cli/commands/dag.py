@@ -158,7 +158,7 @@ ADD = Command(
     The root becomes their parent, and is done last: it waits for those that none of the others waits for. Any bead can be the
     root. A bead that is part of another DAG is refused.
     """,
-    examples=["bd dag add hub-7k3q hub-m2v8 hub-q9x1"],
+    examples=["bd dag add hub-a1b2 hub-m2v8 hub-q9x1"],
 )
 
 
