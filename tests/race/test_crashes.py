@@ -42,6 +42,7 @@ WRITES = {
     "handoff": ["handoff", "hub-mine", "--to", "hub-a", "--artifact", "https://x.org/r.md", "--agent", "coder"],
     "archive": ["archive", "--older-than", "0s"],
     "plan-apply": ["plan", "apply", "../plan.yaml", "--idempotency-key", "k", "--agent", "coder"],
+    "dag-add": ["dag", "add", "hub-a", "hub-mine", "--agent", "coder"],
     "spawn": ["spawn", "hub-mine", "More", "--wait", "--agent", "coder"],
     "fail": ["fail", "hub-mine", "--reason", "crash", "--error", "broke", "--agent", "coder"],
     "wait-human": ["wait-human", "hub-mine", "--reason", "which", "--agent", "coder"],
@@ -98,6 +99,8 @@ def landed(verb: str, repository: Path) -> bool:
     elif verb == "spawn":
         (made,) = [bead for bead in all_beads(repository) if bead.parent == "hub-mine"]
         assert (mine.status, mine.claim, mine.depends_on) == ("open", None, [made.id])
+    elif verb == "dag-add":
+        assert (mine.parent, first.depends_on) == ("hub-a", ["hub-mine"])
     elif verb == "plan-apply":
         assert sorted(bead.get("idempotency_key", "") for bead in all_beads(repository))[-3:] == ["k", "k/one", "k/two"]
     elif verb == "pause":

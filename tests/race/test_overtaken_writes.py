@@ -159,6 +159,7 @@ WRITES = {
     "schedule": Write("schedule add audit --cron @ --title Audit", {}),
     "schedule remove": Write("schedule remove audit", {}, ("schedule add audit --cron @ --title Audit",)),
     "friction": Write("friction --create --least 1", {"status": "dead_letter"}, GIVEN_UP),
+    "dag add": Write("dag add hub-b hub-a", {"parent": "hub-b"}),
     "dag cancel": Write("dag cancel hub-a --reason unwanted", {"status": "cancelled"}),
     "init": Write("init {here}/alice", {}),
     "sync": Write("sync", {"notes": "by hand"}),
@@ -449,6 +450,9 @@ CONTESTED = {
         "dep add hub-a hub-b", "dep add hub-b hub-a", 5, {"depends_on": None}, words="hub-b, which waits for hub-a"
     ),
     "two parents that make a circle": Contest("update hub-a --parent hub-b", "update hub-b --parent hub-a", 5, {"parent": None}),
+    "a DAG whose root was closed": Contest(
+        "dag add hub-b hub-a", "close hub-b --reason done", 5, {"parent": None}, words="hub-b is closed"
+    ),
     "two equal edges": Contest("dep add hub-a hub-b", "dep add hub-a hub-b", 0, {"depends_on": ["hub-b"]}),
     "two equal labels": Contest("label add hub-a x", "label add hub-a x", 0, {"labels": ["x"]}),
     "two labels": Contest("label add hub-a x", "label add hub-a y", 0, {"labels": ["x", "y"]}),
