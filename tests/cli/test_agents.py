@@ -123,6 +123,7 @@ def test_every_role_is_in_the_table(board: Clone) -> None:
     shown = board.here("agent", "roles").out
     assert [role["role"] for role in board.here("agent", "roles", "--json").json] == list(ROLES)
     assert all(f"\n{name} " in shown for name in ROLES)
+    assert max(map(len, shown.splitlines())) <= 80
 
 
 def test_a_role_of_ones_own_brings_nothing_and_that_is_said(board: Clone) -> None:

@@ -95,7 +95,10 @@ def show_roles(app: App) -> None:
             ]
         )
         return
-    rows = [[name, duration_text(role.interval_s), skill_words(role.skills) or role.help] for name, role in ROLES.items()]
+    rows: list[list[str]] = []
+    for name, role in ROLES.items():  # a line for each rule, so that a narrow terminal shows all of them
+        takes = [skill_words({rule: words}) for rule, words in role.skills.items()] or [role.help]
+        rows += [[name, duration_text(role.interval_s), takes[0]], *(["", "", one] for one in takes[1:])]
     app.out.table(["role", "interval", "takes"], rows)
     app.out.line(f"A role of your own brings nothing: every {duration_text(DEFAULT_INTERVAL_S)}, and everything without skills.")
 
