@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bench import (
+    api,
     baseline,
     breakdown,
     cache,
@@ -69,6 +70,7 @@ BENCHES: dict[str, tuple[str, Callable[[Machine], list[Row]]]] = {
     "past": (past.TITLE, past.measure),
     "page": (page.TITLE, page.measure),
     "serve": (serve.TITLE, serve.measure),
+    "api": (api.TITLE, api.measure),
     "growth": (growth.TITLE, growth.measure),
     "long": (long.TITLE, long.measure),
     "fuzz": (fuzz.TITLE, fuzz.measure),

@@ -48,7 +48,7 @@ def _waits(machine: Machine, ours: Path, rounds: int) -> tuple[Times, Times, Tim
     theirs = ours.with_name("theirs")
     machine.run(["git", "clone", "--quiet", str(ours.with_name("hub.git")), str(theirs)])
     found: list[tuple[float, float, float, float]] = []
-    with _served(machine, ours) as url, _opened(f"{url}events") as stream:
+    with served(machine, ours) as url, _opened(f"{url}events") as stream:
         _text(url)
         for number in range(rounds):
             bead = f"hub-page{number}"
@@ -74,9 +74,9 @@ def _waits(machine: Machine, ours: Path, rounds: int) -> tuple[Times, Times, Tim
 
 
 @contextmanager
-def _served(machine: Machine, ours: Path) -> Iterator[str]:
+def served(machine: Machine, ours: Path, *words: str) -> Iterator[str]:
     """A running server's address."""
-    argv = [*machine.bd, "serve", "--port", "0", "--json"]
+    argv = [*machine.bd, "serve", "--port", "0", "--json", *words]
     server = subprocess.Popen(argv, cwd=ours, env=machine.environment, stdout=subprocess.PIPE, text=True)
     try:
         assert server.stdout

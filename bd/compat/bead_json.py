@@ -137,6 +137,23 @@ def listed(beads: Lineup, snapshot: Snapshot, now: datetime, size: int = 0) -> I
     yield "\n]\n" if before == ",\n" else "[]\n"
 
 
+class Entries:
+    """List entries for many lists on one snapshot: each is made once, and shown as of the time of its list."""
+
+    def __init__(self) -> None:
+        self._made: dict[str, str] = {}
+
+    def listed(self, beads: Sequence[Bead], snapshot: Snapshot, now: datetime) -> str:
+        """Return the JSON text of a list, as the function `listed` does."""
+        ranking = Ranking(snapshot, now)
+        unknown = [bead.id for bead in beads if bead.id not in self._made]
+        if unknown:
+            self._made.update(snapshot.derived(ISSUE, unknown))
+            self._made.update(_entries([bead_id for bead_id in unknown if bead_id not in self._made], ranking))
+        entries = [_as_of_now(self._made[bead.id], ranking) for bead in beads]
+        return "[\n" + ",\n".join(entries) + "\n]\n" if entries else "[]\n"
+
+
 def lasting_entries(snapshot: Snapshot, now: datetime) -> Derive:
     """Return a function that derives list entries by id, for beads whose entry changes only when some bead changes."""
     ranking, is_lasting = Ranking(snapshot, now), lasting(snapshot)

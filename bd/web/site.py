@@ -17,6 +17,7 @@ from bd.web.feed import Feed
 from bd.web.host_names import LOCAL
 from bd.web.hub_thread import Room
 from bd.web.page_cache import Kept
+from bd.web.readers import Reader
 from bd.web.writers import Writers
 
 if TYPE_CHECKING:
@@ -100,6 +101,7 @@ class Site:
         self.pages, self.pasts = Kept(), Kept()
         self.service = Service(self)
         self._reader, self._writer = Room("bd reader", open_hub), Room("bd writer", open_hub)
+        self._views = Reader(self._reader, lambda hub: _view(hub, self.pasts))
         self._writers = Writers(lambda: _without_user(open_hub()))
         self.feed = Feed(open_hub, runtime, on_signs=self._reader.renew)
 
@@ -123,7 +125,7 @@ class Site:
 
     async def read(self, function: Callable[Concatenate[View, P], R], *args: P.args, **kwargs: P.kwargs) -> R:
         """Call the function with a view of the hub's current state, and return its result."""
-        return await self._reader.do(lambda hub: function(_view(hub, self.pasts), *args, **kwargs))
+        return await self._views.do(lambda view: function(view, *args, **kwargs))
 
     async def write(self, person: Account, make: Make) -> Done:
         """Publish an operation in the person's name. Raises the error if it is refused."""

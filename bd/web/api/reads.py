@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from bd.brief.brief import brief_of
 from bd.compat import bead_json
-from bd.core.queries import Lineup
 from bd.core.times import time_text
 from bd.policy.eligibility import Eligibility
 from bd.policy.ranking import Ranking
@@ -19,22 +18,38 @@ from bd.report.why import why as reasons_of
 from bd.web.api.call import Answer, bead_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from bd.core.model import Bead
     from bd.web.api.call import Call
     from bd.web.site import View
 
 LIMIT, MOST = 20, 1000
+# How many ready beads are kept for a commit, and for how long: time passes, and makes others ready.
+_FIRST = 200
+_MOMENT_S = 1.0
 
 
 def ready(view: View, call: Call) -> Answer:
     """List what the agent may take, best first, by the rule of `claim`; for a person who names no agent, what anybody may."""
     name = call.agent_if_any(view.snapshot)
-    found: Iterable[Bead] = ready_beads(view.snapshot, view.now)
+    found: Iterable[Bead] = _ready(view)
     if name:
         found = Eligibility(view.snapshot, name, view.now).beads(found)
     return _list(view, call, found)
+
+
+def _ready(view: View) -> Iterator[Bead]:
+    """Yield what is ready, best first. The first ones are read once for all agents that ask within a moment."""
+
+    def read() -> list[Bead]:
+        return list(islice(ready_beads(view.snapshot, view.now), _FIRST))
+
+    first = view.kept.get("ready", view.snapshot.commit, view.now, read, _MOMENT_S)
+    yield from first
+    if len(first) == _FIRST:
+        known = {bead.id for bead in first}
+        yield from (bead for bead in ready_beads(view.snapshot, view.now) if bead.id not in known)
 
 
 def search(view: View, call: Call) -> Answer:
@@ -74,5 +89,6 @@ def _list(view: View, call: Call, found: Iterable[Bead]) -> Answer:
     """Return a list of Issues, read no further than the limit; a header says whether there are more."""
     limit = call.values.get("limit", LIMIT)
     beads = list(islice(found, limit + 1))
-    text = "".join(bead_json.listed(Lineup(beads[:limit]), view.snapshot, view.now))
+    entries = view.kept.get("entries", view.snapshot.commit, view.now, bead_json.Entries, _MOMENT_S)
+    text = entries.listed(beads[:limit], view.snapshot, view.now)
     return Answer(text, is_text=True, headers={"bd-more": "true" if beads[limit:] else "false"})
