@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING
 
 from bd.brief.brief import brief_of
 from bd.brief.template import rendered
 from bd.cli import agent_guide
 from bd.cli.lookup import bead_of
-from bd.cli.spec import Argument, Command, Option
+from bd.cli.spec import Argument, Command, Flag, Option
 from bd.cli.values import text_of
+from bd.compat.jsonl_import import bytes_of, event_of
 from bd.core.ids import hub_name
 from bd.core.pools import template_of
 from bd.policy.eligibility import Eligibility
 from bd.policy.work_queue import ready_beads
+from bd.setup import session_hooks
 from bd.worker import drain
 
 if TYPE_CHECKING:
@@ -24,6 +27,7 @@ SPEC = Command(
     "prime",
     Argument("bead", required=False),
     Option("--template", help="Print this file (- for stdin) instead, with its placeholders filled."),
+    Flag("--hook", help="Answer a hook of a coding agent: read its event on stdin, print what it takes (see bd setup)."),
     help="""Print what an agent needs to know: who it is, the loop, the rules.
 
     With a bead, its brief follows. A template may have {{.Agent}}, {{.Pool}}, {{.Hub}}, and text that depends:
@@ -37,12 +41,13 @@ SPEC = Command(
 )
 
 
-def run(app: App, bead: str | None, template: str | None) -> None:
+def run(app: App, bead: str | None, template: str | None, hook: bool) -> None:
     """Print what an agent needs to know: who it is, the loop, the rules."""
     if app.no_hub():
         if app.out.is_json:
             app.out.object({"text": ""})
         return
+    event = event_of(bytes_of("-"), "the hook's event") if hook else {}
     snapshot = app.snapshot()
     name = app.identity.agent
     ready = ready_beads(snapshot, app.now)
@@ -56,7 +61,9 @@ def run(app: App, bead: str | None, template: str | None) -> None:
         text = rendered(text_of(template, "template"), _values(app))
     if bead is not None:
         text += f"\n{brief_of(bead_of(bead, snapshot), snapshot, app.hub, name).text}"
-    if app.out.is_json:
+    if hook:
+        app.out.json_text([json.dumps(session_hooks.answer(event, text, sorted(held)), ensure_ascii=False) + "\n"])
+    elif app.out.is_json:
         app.out.object({"text": text})
     else:
         app.out.lines(text.splitlines())
