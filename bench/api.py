@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import socket
 import threading
 import time
@@ -61,25 +62,38 @@ def measure(machine: Machine) -> list[Row]:
     hook.chmod(0o755)
     seconds = 5 if machine.quick else 20
     rows: list[Row] = []
-    with served(machine, ours, "--token-file", str(tokens)) as url:
+    with served(machine, ours, "--token-file", str(tokens)) as (url, pid):
         place = (urlsplit(url).hostname or "", urlsplit(url).port or 0)
         asyncio.run(_load(place, 2.0))  # warm
         tips: list[str] = []
+        cpu_s = _cpu_s(pid)
         with _committing(machine, theirs, tips):
             replies = asyncio.run(_load(place, seconds))
         rows += _told("ready", replies, tips, seconds)
+        words = f"{len(tips)} commits in it; the share of a core that {RATE} a second take, times 5"
+        rows.append(Figure("  the server's CPU an answer, ms", 1000 * (_cpu_s(pid) - cpu_s) / len(replies), words))
         pushes.write_text("")
-        begun_s = time.perf_counter()
+        begun_s, cpu_s = time.perf_counter(), _cpu_s(pid)
         claims = asyncio.run(_at_once(place, "POST", "/api/v1/claim", _CLAIMS))
         won = [json.loads(one.body)[0]["id"] for one in claims if one.status == 200]
         number = len(pushes.read_text().split())
         rows.append(Figure("claims at once: pushes a claim", number / max(1, len(won)), f"{number} for {len(won)}", 0.5, "<="))
-        rows.append(Figure("  all of them, seconds", time.perf_counter() - begun_s, ""))
+        words = f"the server's CPU {_cpu_s(pid) - cpu_s:.1f}"
+        rows.append(Figure("  all of them, seconds", time.perf_counter() - begun_s, words))
         rows.append(Figure("  double or lost", _CLAIMS - len(set(won)), f"of {_CLAIMS}", 1))
         with _silent(place, 100 if machine.quick else _SLOW):
             replies = asyncio.run(_load(place, 2.0))
         rows += _told("beside silent clients", replies, [], 2)
     return rows
+
+
+def _cpu_s(pid: int) -> float:
+    """The CPU time of a process and of those of its children that have ended, in seconds; 0 where nothing tells it."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return 0.0
+    return sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK")
 
 
 def _told(what: str, replies: Sequence[Reply], tips: Sequence[str], seconds: float) -> list[Row]:

@@ -8,7 +8,7 @@ import time
 from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.request import Request, urlopen
 
 from bench import hubs, installed
@@ -48,7 +48,7 @@ def _waits(machine: Machine, ours: Path, rounds: int) -> tuple[Times, Times, Tim
     theirs = ours.with_name("theirs")
     machine.run(["git", "clone", "--quiet", str(ours.with_name("hub.git")), str(theirs)])
     found: list[tuple[float, float, float, float]] = []
-    with served(machine, ours) as url, _opened(f"{url}events") as stream:
+    with served(machine, ours) as (url, _), _opened(f"{url}events") as stream:
         _text(url)
         for number in range(rounds):
             bead = f"hub-page{number}"
@@ -73,9 +73,16 @@ def _waits(machine: Machine, ours: Path, rounds: int) -> tuple[Times, Times, Tim
     return pushes, told_s, shown_s, own_s
 
 
+class Served(NamedTuple):
+    """A running server: its address and its process."""
+
+    url: str
+    pid: int
+
+
 @contextmanager
-def served(machine: Machine, ours: Path, *words: str) -> Iterator[str]:
-    """A running server's address."""
+def served(machine: Machine, ours: Path, *words: str) -> Iterator[Served]:
+    """A server on a clone."""
     argv = [*machine.bd, "serve", "--port", "0", "--json", *words]
     server = subprocess.Popen(argv, cwd=ours, env=machine.environment, stdout=subprocess.PIPE, text=True)
     try:
@@ -85,7 +92,7 @@ def served(machine: Machine, ours: Path, *words: str) -> Iterator[str]:
             text += line
             if line.rstrip() == "}":
                 break
-        yield json.loads(text)["url"]
+        yield Served(json.loads(text)["url"], server.pid)
     finally:
         server.terminate()
         server.wait()

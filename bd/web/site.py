@@ -152,8 +152,12 @@ def _view(hub: Clone, kept: Kept) -> View:
 
 
 def _without_user(hub: Clone) -> Clone:
-    """Return the clone without the name of who started the server: each operation's author is whoever asked."""
+    """Return the clone without the name of who started the server: each operation's author is whoever asked.
+
+    Its writers wait for each other all the time, which is no news.
+    """
     hub.place = hub.place._replace(user_name="", user_mail="")
+    hub.on_wait = None
     return hub
 
 

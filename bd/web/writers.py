@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     P = ParamSpec("P")
     R = TypeVar("R")
 
-# The most writes at once; others wait for their turn.
-AT_ONCE = 16
+# The most writes at once; others wait for their turn. More would share a push, but each has a clone to open and to keep.
+AT_ONCE = 8
 
 
 class Writers:
