@@ -23,6 +23,7 @@ class CachedSnapshot(Snapshot):
         self.commit = commit
         self._heads: dict[str, Bead | None] = {}
         self._folders: dict[str, dict[str, Mapping[str, Any]]] = {}
+        self._records: dict[str, Mapping[str, Any] | None] = {}
         self._all_live = False
         self._held: list[Bead] | None = None
 
@@ -129,8 +130,10 @@ class CachedSnapshot(Snapshot):
         return self.cache.bead_paths(folder)
 
     def record(self, path: str) -> Mapping[str, Any] | None:
-        found = self.cache.record(path)
-        return found[2] if found else None
+        if path not in self._records:
+            found = self.cache.record(path)
+            self._records[path] = found[2] if found else None
+        return self._records[path]
 
     def records(self, folder: str) -> dict[str, Mapping[str, Any]]:
         if folder not in self._folders:
