@@ -93,6 +93,8 @@ class Replica:
         self.published_before: str | None = None
         self._said: dict[str, Any] | None = None
         self._early: dict[str, Any] | None = None
+        # The layers that were merged last without a snapshot (True) and with one, and their settings: a command asks several times.
+        self._merged: dict[bool, tuple[list[dict[str, Any]], Settings]] = {}
 
     def close(self) -> None:
         """End helper processes, release the lock and close the cache."""
@@ -310,18 +312,19 @@ class Replica:
         Without one, before anything is read, `EARLY_KEYS` have the hub's last known values.
         """
         config = snapshot.config() if snapshot is not None else self._early_settings()
-        layers = [
-            ("flag", self.flags),
-            ("environment", from_environment(os.environ)),
-            ("clone", self.place.clone_layer),
-            ("user", self.place.user_layer),
-            ("git", self.place.git_layer),
-            ("hub", config),
-        ]
-        merged = merge(layers)
+        place = self.place
+        given = [self.flags, self._environment, place.clone_layer, place.user_layer, place.git_layer, config]
+        known, merged = self._merged.get(snapshot is None, (None, None))
+        if merged is None or known != given:
+            merged = merge(list(zip(("flag", "environment", "clone", "user", "git", "hub"), given, strict=True)))
+            self._merged[snapshot is None] = [dict(layer) for layer in given], merged
         if snapshot is not None and isinstance(snapshot, CachedSnapshot) and snapshot.cache is self._cache:
             self._note_early_settings(early(config))
         return merged
+
+    @cached_property
+    def _environment(self) -> dict[str, str]:
+        return from_environment(os.environ)
 
     def _early_settings(self) -> dict[str, Any]:
         if self._early is None:

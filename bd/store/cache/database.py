@@ -105,7 +105,7 @@ def _rebuilt(path: str) -> Connection | None:
 
 
 def in_memory() -> Connection:
-    """Return an empty cache in memory."""
+    """Return an empty cache in memory. As in a new file, there are no indexes before it is filled."""
     return _made(":memory:")
 
 
@@ -113,7 +113,6 @@ def _made(path: str) -> Connection:
     db = sqlite3.connect(path, isolation_level=None)
     db.execute("PRAGMA synchronous=OFF")
     db.executescript(f"BEGIN; {_TABLES}")
-    index(db)
     db.execute(f"PRAGMA user_version={SCHEMA}")
     db.execute("COMMIT")
     return db
