@@ -113,7 +113,7 @@ class MemoryLock:
             if on_wait and waited_s > 1:
                 on_wait()
                 on_wait = None
-            self._state.runtime.sleep(0.001)
+            self._state.runtime.sleep(0.02)
         return self
 
     def __exit__(self, *_: object) -> None:

@@ -18,7 +18,10 @@ if TYPE_CHECKING:
 
 
 class MemoryPlace:
-    """The counterpart of hub_location.Place. Each clone opened on it is another process of the same clone."""
+    """The counterpart of hub_location.Place. Each clone opened on it is another process of the same clone.
+
+    `cache`: the path of a file that these processes keep their cache in.
+    """
 
     remote = "origin"
     user_name = ""
@@ -26,7 +29,12 @@ class MemoryPlace:
     folder = ""
 
     def __init__(
-        self, server: MemoryServer, *, branch: str = "refs/heads/main", settings: Mapping[str, Any] | None = None
+        self,
+        server: MemoryServer,
+        *,
+        branch: str = "refs/heads/main",
+        settings: Mapping[str, Any] | None = None,
+        cache: str | None = None,
     ) -> None:
         self.server = server
         self.branch = branch
@@ -36,6 +44,7 @@ class MemoryPlace:
         self.clone_layer: Mapping[str, Any] = settings or {}
         self.user_layer: Mapping[str, Any] = {}
         self.git_layer: Mapping[str, Any] = {}
+        self._cache = cache
 
     def connect(self, runtime: Runtime) -> MemoryRemote:
         """Return the clone's connection to the server."""
@@ -48,5 +57,6 @@ class MemoryPlace:
     def worktree(self, runtime: Runtime) -> None:
         """Return nothing: there is no checkout."""
 
-    def cache_path(self, derivations: Sequence[Derivation], now: datetime) -> None:
-        """Return nothing: the cache lives as long as the clone is open."""
+    def cache_path(self, derivations: Sequence[Derivation], now: datetime) -> str | None:
+        """Return the file that the clone's processes share; None: each has a cache in memory while it is open."""
+        return self._cache
