@@ -21,10 +21,13 @@ _UNSTEADY = 0.2
 _THERE = 0.5
 _CUT = PushAnswer({}, "fatal: the remote end hung up unexpectedly")
 # What can happen to a push: `cut` and `silent` never arrive, `lost` and `silent-lost` land without an answer, `late` lands when
-# nobody expects it any more, `twice` arrives a second time; `declined`, `stuck` and `unsided` are refusals of the server.
-PUSH_FAULTS = ("cut", "silent", "lost", "silent-lost", "late", "twice", "declined", "stuck", "unsided")
+# nobody expects it any more, `twice` arrives a second time, `slow` is answered late; `declined`, `stuck` and `unsided` are refusals
+# of the server.
+PUSH_FAULTS = ("cut", "silent", "lost", "silent-lost", "late", "twice", "slow", "declined", "stuck", "unsided")
 # How much later a late push lands.
 _LATE_S = (1.0, 200.0)
+# How much later than usual a slow answer comes.
+_SLOW_S = (5.0, 50.0)
 
 
 class Line(NamedTuple):
@@ -44,14 +47,16 @@ class Line(NamedTuple):
 
 
 class Faults:
-    """What goes wrong on one connection. `rate` is the part of the pushes that meet a fault; 0: none.
+    """What goes wrong on one connection. `rate` is the part of the pushes that meet a fault, `stale` that of the reads that an
+    old copy of the server answers; 0: none.
 
     The server is out of reach until `away_until_s` of the simulated time. `met` collects the kinds that have happened.
     """
 
-    def __init__(self, rate: float = 0.0, kinds: Sequence[str] = PUSH_FAULTS) -> None:
+    def __init__(self, rate: float = 0.0, kinds: Sequence[str] = PUSH_FAULTS, *, stale: float = 0.0) -> None:
         self.rate = rate
         self.kinds = kinds
+        self.stale = stale
         self.away_until_s = 0.0
         self.met: set[str] = set()
 
@@ -63,14 +68,34 @@ class Faults:
         self.met.add(fault)
         return fault
 
+    def is_stale(self, runtime: SimulatedRuntime) -> bool:
+        """Return whether an old copy answers the next read."""
+        is_stale = bool(self.stale) and runtime.rng.random() < self.stale
+        if is_stale:
+            self.met.add("stale")
+        return is_stale
+
 
 class Connection:
-    """What store/contract.py asks of a Remote, with times and faults, in front of another one."""
+    """What store/contract.py asks of a Remote, with times and faults, in front of another one.
+
+    `behind` returns the connection to an old copy of the server, which answers reads where the faults say so.
+    """
 
     name = "origin"
 
-    def __init__(self, real: Remote, runtime: SimulatedRuntime, line: Line, faults: Faults, branch: str) -> None:
+    def __init__(
+        self,
+        real: Remote,
+        runtime: SimulatedRuntime,
+        line: Line,
+        faults: Faults,
+        branch: str,
+        *,
+        behind: Callable[[], Remote] | None = None,
+    ) -> None:
         self._real = real
+        self._behind = behind
         self._runtime = runtime
         self._line = line
         self._faults = faults
@@ -90,17 +115,19 @@ class Connection:
     def drop_fetch(self) -> None:
         """Nothing was begun."""
 
-    def fetch(self) -> Fetched:
+    def _answering(self) -> Remote:
+        """Let a read take its time; return who answers it. Raises RemoteUnreachable."""
         self._pass(self._line.fetch_s)
-        return self._real.fetch()
+        return self._behind() if self._behind and self._faults.is_stale(self._runtime) else self._real
+
+    def fetch(self) -> Fetched:
+        return self._answering().fetch()
 
     def fetch_objects(self, refs: Sequence[str]) -> None:
-        self._pass(self._line.fetch_s)
-        self._real.fetch_objects(refs)
+        self._answering().fetch_objects(refs)
 
     def list(self, *prefixes: str) -> dict[str, str]:
-        self._pass(self._line.fetch_s)
-        return self._real.list(*prefixes)
+        return self._answering().list(*prefixes)
 
     # --- pushing ---
 
@@ -130,6 +157,8 @@ class Connection:
         answer = self._real.push(commit, base, sides, exactly=exactly)
         if fault == "silent-lost":
             raise RemoteUnreachable("git push took longer than 60 s")
+        if fault == "slow":
+            self._runtime.take(self._runtime.rng.uniform(*_SLOW_S))
         return _CUT if fault == "lost" else answer
 
     def _again(

@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 # What can be left out of a history: the faults of pushes, and the other rates.
-FAULTS = (*Rates().kinds, "dies", "away", "silent")
+RATES = frozenset(Rates._fields) - {"push", "kinds"}
+FAULTS = (*Rates().kinds, *sorted(RATES))
 
 
 class Recipe(NamedTuple):
@@ -29,7 +30,7 @@ class Recipe(NamedTuple):
     def history(self) -> History:
         """Return the history, not yet lived."""
         kinds = tuple(kind for kind in Rates().kinds if kind not in self.without)
-        off = dict.fromkeys(self.without & {"dies", "away", "silent"}, 0.0)
+        off = dict.fromkeys(self.without & RATES, 0.0)
         return History(self.seed, attempts=self.attempts, rates=Rates(**off, kinds=kinds, **({} if kinds else {"push": 0.0})))
 
     def command(self) -> str:
@@ -63,7 +64,7 @@ def main() -> int:
     parser.add_argument("--without", default="", metavar="FAULT,..", help=f"leave out some of {', '.join(FAULTS)}")
     parser.add_argument("--verbose", action="store_true", help="show every call")
     asked = parser.parse_args()
-    begun_s, seed, attempts, broken = time.process_time(), asked.seed, 0, 0
+    begun_s, seed, attempts, granted, broken = time.process_time(), asked.seed, 0, 0, 0
     while seed < asked.seed + asked.runs or time.process_time() - begun_s < asked.seconds:
         recipe = Recipe(seed, asked.attempts, frozenset(filter(None, asked.without.split(","))))
         history = recipe.history()
@@ -75,10 +76,12 @@ def main() -> int:
             print(f"seed {seed}: repeat it with `{recipe.command()}`, or shorter with `{shrunk(recipe).command()}`", flush=True)
         broken += bool(wrong)
         attempts += history.claimed
+        granted += history.granted
         seed += 1
     took_s = time.process_time() - begun_s
     rate = attempts / took_s * 60
-    print(f"{seed - asked.seed} histories, {attempts} attempts in {took_s:.1f} s of processor time ({rate:.0f} a minute)")
+    counted = f"{seed - asked.seed} histories, {attempts} attempts, {granted} of them granted"
+    print(f"{counted}, in {took_s:.1f} s of processor time ({rate:.0f} attempts a minute)")
     return 1 if broken else 0
 
 

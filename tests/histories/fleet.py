@@ -6,6 +6,7 @@ works again, every clone writes once more, and the rules of tests/torture/checke
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import random
@@ -28,26 +29,33 @@ from bd.simulation.driver import Died, write
 from bd.simulation.loop import Events
 from bd.simulation.machine import SimulatedRuntime
 from bd.store.memory.place import MemoryPlace
-from bd.store.memory.server import MemoryServer
+from bd.store.memory.server import MemoryRemote, MemoryServer
 from bd.store.rejected import PREFIX
+from bd.store.rewritten import go_on_from
 from bd.worker import heartbeats
 from bd.worker.fleet_state import look
 from bd.worker.maintenance import sweep_claim_refs
 from tests.histories.reading import history
 from tests.torture.calls import Told
-from tests.torture.checker import Lived, violations
+from tests.torture.checker import Lived, Seen, violations
 
 if TYPE_CHECKING:
-    from collections.abc import Generator
+    from collections.abc import Callable, Generator, Iterator, Sequence
 
     from bd.core.operation import Operation
     from bd.store import Clone, Outcome
+    from bd.store.contract import PushAnswer, SideRef
+    from tests.torture.reading import Commit
 
     Process = Generator[float, None, None]
 
 BRANCH = "refs/heads/main"
 # A claim without a heartbeat is stalled after twice this long.
 EXPECTED = "60s"
+OVERDUE_S = 120.0
+# With heartbeats, it is so after three of them are missing.
+INTERVAL_S = 30
+SILENT_S = 90.0
 LINE = Line(fetch_s=0.3, push_s=0.8)
 # Long after this, nothing is under way any more.
 PEACE_S = 4000.0
@@ -59,12 +67,17 @@ _IN_MEMORY = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
 
 
 class Rates(NamedTuple):
-    """How often what goes wrong, as parts of one; `kinds` are the faults that a push may meet."""
+    """How often what goes wrong, as parts of one: of pushes, commands, decisions, claims, reads, and whole histories.
+
+    `kinds` are the faults that a push may meet.
+    """
 
     push: float = 0.2
     dies: float = 0.1
     away: float = 0.02
     silent: float = 0.1
+    stale: float = 0.04
+    rewritten: float = 0.1
     kinds: tuple[str, ...] = PUSH_FAULTS
 
 
@@ -92,8 +105,19 @@ class History:
         self.peace: list[Told] = []
         self.beads: list[str] = []
         self.claimed = 0
+        self.granted = 0
         self.graveyard: list[object] = []
         self.is_over = False
+        # An older state of the server, and the tips that rewriting the hub's history has thrown away.
+        self.mirror = self.server
+        self.rewritten: list[str] = []
+        # What the server has told each clone that it took: refs and what they moved to.
+        self.heard: dict[str, set[tuple[str, str | None]]] = {}
+        # Pushes that brought nothing; while `is_quiet`, every push does.
+        self.idle: list[str] = []
+        self.is_quiet = False
+        self.signs: dict[str, list[float]] = {}
+        self.stalls: list[Seen] = []
 
     # --- the whole of it ---
 
@@ -107,8 +131,11 @@ class History:
         for number in range(clones):
             cache = os.path.join(folder, f"clone-{number}")
             self.places[f"clone-{number}"] = MemoryPlace(self.server, settings=_SETTINGS, cache=cache)
-            self.faults[f"clone-{number}"] = Faults(self.rates.push, self.rates.kinds)
+            self.faults[f"clone-{number}"] = Faults(self.rates.push, self.rates.kinds, stale=self.rates.stale)
         self._found()
+        self.events.start(self._mirrored())
+        if self.rng.random() < self.rates.rewritten:
+            self.events.start(self._squashed(), self.rng.uniform(100, 600))
         for number in range(agents):
             name, place = f"agent-{number}", f"clone-{number % clones}"
             self.events.start(Agent(self, name, place).live(), self.rng.uniform(0, 60))
@@ -127,17 +154,39 @@ class History:
             with closing(open_clone(place, runtime)) as clone:
                 clone.fetch()
 
+    def _mirrored(self) -> Process:
+        """A copy of the server for readers, which is brought up to date now and then."""
+        while not self.is_over:
+            self.mirror = self.server.copy()
+            yield self.rng.uniform(5, 45)
+
+    def _squashed(self) -> Process:
+        """Somebody rewrites the hub's history and keeps its files; each clone goes on from there, when it is told to."""
+        there = self.server.repository
+        old = there.ref(BRANCH) or ""
+        tree, _, rest = there.objects.known(old).partition(b"\n")
+        author = rest[rest.index(b"author ") : rest.index(b"\n\n")]
+        self.rewritten.append(old)
+        there.set_private_refs({BRANCH: there.objects.write("commit", tree + b"\n" + author + b"\n\nsquashed\n")})
+        for place in self.places:
+            self.events.start(Agent(self, "somebody", place).accept_rewrite(), self.rng.uniform(0, 60))
+        yield from ()
+
     def _make_peace(self) -> None:
-        """Everything works again, nothing is under way, and every clone writes three times."""
+        """Everything works again, nothing is under way, and every clone writes three times; then nobody has anything to do."""
         self.is_over = True
         for faults in self.faults.values():
-            faults.rate = faults.away_until_s = 0.0
+            faults.rate = faults.stale = faults.away_until_s = 0.0
         self.events.run(self.events.now_s + PEACE_S)
         agents = [Agent(self, "peace", place) for place in self.places]
         for _ in range(3):  # the second finds what the first one's push decides about the dead
             for agent in agents:
                 self.events.start(agent.at_peace())
                 self.events.run(self.events.now_s + 60)
+        self.is_quiet = True
+        for agent in agents:
+            self.events.start(agent.at_rest())
+            self.events.run(self.events.now_s + 60)
 
     def _lived(self) -> Lived:
         there = self.server.repository
@@ -152,16 +201,61 @@ class History:
             for place in self.places.values()
             for uid, commit in place.repo.refs(PREFIX).items()
         ]
+        commits = history(there, there.ref(BRANCH) or "")
+        known = {commit.oid for commit in commits}
+        gone = [commit for old in self.rewritten for commit in history(there, old) if commit.oid not in known]
         return Lived(
-            history(there, there.ref(BRANCH) or ""),
+            commits,
             self.told,
+            gone=gone,
             peace=self.peace,
             kept="\n".join(kept),
             leftovers=left,
             intents=[ref.removeprefix("refs/bd/intents/") for ref in there.refs("refs/bd/intents/")],
             is_blind=any("unsided" in faults.met for faults in self.faults.values()),
             beats=[ref.removeprefix("refs/bd/claims/") for ref in there.refs("refs/bd/claims/")],
+            idle=[*self.idle, *self._empty(commits)],
+            signs=self.signs,
+            stalls=self.stalls,
         )
+
+    def _empty(self, commits: Sequence[Commit]) -> Iterator[str]:
+        """Name the commits that change no file."""
+        there = self.server.repository
+        for older, newer in itertools.pairwise(commits):
+            if not there.diff(older.oid, newer.oid):
+                yield f"{newer.oid[:10]} ({newer.subject}) changes nothing"
+
+
+class WatchedConnection(Connection):
+    """A clone's connection, with an eye on pushes that bring nothing, as their author could know."""
+
+    def __init__(self, fleet: History, name: str, runtime: SimulatedRuntime) -> None:
+        repo = fleet.places[name].repo
+        real = MemoryRemote(repo, fleet.server, BRANCH)
+        behind = lambda: MemoryRemote(repo, fleet.mirror, BRANCH)  # noqa: E731
+        super().__init__(real, runtime, LINE, fleet.faults[name], BRANCH, behind=behind)
+        self._fleet = fleet
+        self._place = name
+
+    def push(
+        self,
+        commit: str | None,
+        base: str | None,
+        sides: Sequence[SideRef] = (),
+        *,
+        exactly: bool = False,
+        meanwhile: Callable[[], None] | None = None,
+    ) -> PushAnswer:
+        fleet, heard = self._fleet, self._fleet.heard.setdefault(self._place, set())
+        moves = [*([(BRANCH, commit)] if commit else []), *((side.ref, side.new) for side in sides)]
+        there = fleet.server.repository
+        is_idle = all(there.ref(name) == new and (name, new) in heard for name, new in moves)
+        if is_idle or fleet.is_quiet:
+            fleet.idle.append(f"{self._place} pushed {moves} at {fleet.events.now_s:.0f} s, and there was nothing to do")
+        answer = super().push(commit, base, sides, exactly=exactly, meanwhile=meanwhile)
+        heard.update(move for move in moves if move[0] in answer.lines and answer.lines[move[0]].landed)
+        return answer
 
 
 class Agent:
@@ -207,16 +301,19 @@ class Agent:
 
     def _claim(self) -> Process:
         self._fleet.claimed += 1
+        began_s = self._fleet.events.now_s
         hub = self._open()
         beat: dict[str, Any] = {}
         if self._rng.random() < 0.6 and hub.sides.usable():
-            beat = {"heartbeat": {"interval_s": 30, "by": "ref"}}
+            beat = {"heartbeat": {"interval_s": INTERVAL_S, "by": "ref"}}
         named = [self._rng.choice(self._fleet.beads)] if self._rng.random() < 0.3 else []
         operation = Claim(**self._asked(agent=self._name, ids=named, next=not named, count=1, **beat))
         outcome = yield from self._call("claim", operation, words=("claim", *(named or ["--next"])))
         if outcome is None or outcome.change is None:
             return
         for token, bead_id in outcome.change.tokens:
+            self._fleet.granted += 1
+            self._fleet.signs[token] = [began_s]
             held = Held(bead_id, token, bool(beat))
             self._held.append(held)
             yield from self._work(held)
@@ -230,7 +327,9 @@ class Agent:
             yield pause_s
             rest_s -= pause_s
             if held.by_ref and not is_silent:
-                yield from self._tried(lambda hub: heartbeats.beat(hub, held.token, 30, hub.runtime.now()))
+                began_s = self._fleet.events.now_s
+                if (yield from self._tried(lambda hub: heartbeats.beat(hub, held.token, INTERVAL_S, hub.runtime.now()))):
+                    self._fleet.signs[held.token].append(began_s)
 
     def _end(self, held: Held, *, kind: str = "") -> Process:
         """End a claim, under its token; one that is lost is forgotten."""
@@ -247,8 +346,12 @@ class Agent:
             self._held = [one for one in self._held if one != held]
 
     def _free_stalled(self) -> Process:
+        seen_s = self._fleet.events.now_s
         found = yield from self._tried(lambda hub: look(hub, f"agent:{self._name}"))
         if found is not None and found.abandoned:
+            self._fleet.stalls += [
+                Seen(stall.token, seen_s, SILENT_S if stall.why == "silent" else OVERDUE_S) for stall in found.abandoned
+            ]
             stalls = [stall._asdict() for stall in found.abandoned]
             yield from self._call("reassign", Reassign(**self._asked(stalls=stalls)))
 
@@ -270,6 +373,21 @@ class Agent:
         self._fleet.peace.append(told[0])
         yield from self._tried(lambda hub: sweep_claim_refs(hub, "agent:peace"))
 
+    def at_rest(self) -> Process:
+        """What those do who find nothing to do: look, sweep, publish what they have not published."""
+        yield from self._tried(lambda hub: look(hub, "agent:peace"))
+        yield from self._tried(lambda hub: sweep_claim_refs(hub, "agent:peace"))
+        yield from write(self._open(), self._runtime, None, LINE)
+
+    def accept_rewrite(self) -> Process:
+        """`bd sync --accept-rewrite`, once no other process of the clone is writing."""
+        hub = self._open()
+        while not hub.try_write(fetch=False):
+            yield 1.0
+        MemoryRemote(self._fleet.places[self._place].repo, self._fleet.server, BRANCH).fetch_objects([BRANCH])
+        go_on_from(hub, self._fleet.server.repository.ref(BRANCH))
+        hub.end_write()
+
     # --- its processes ---
 
     def _open(self) -> Clone:
@@ -281,8 +399,7 @@ class Agent:
             fleet, place = self._fleet, self._fleet.places[self._place]
             self._runtime = SimulatedRuntime(fleet.events, fleet.rng, self._ahead_s)
             self._hub = open_clone(place, self._runtime)
-            real = place.connect(self._runtime)
-            self._hub.__dict__["remote"] = Connection(real, self._runtime, LINE, fleet.faults[self._place], BRANCH)
+            self._hub.__dict__["remote"] = WatchedConnection(fleet, self._place, self._runtime)
         return self._hub
 
     def _die(self, death: Died) -> None:

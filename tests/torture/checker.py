@@ -9,13 +9,21 @@ from __future__ import annotations
 import re
 from collections import Counter
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from tests.torture.calls import Told
     from tests.torture.reading import Commit
+
+
+class Seen(NamedTuple):
+    """A claim that somebody saw as stalled: when, and after how long a silence claims of its kind count as stalled."""
+
+    token: str
+    at_s: float
+    limit_s: float
 
 
 @dataclass
@@ -25,6 +33,8 @@ class Lived:
     `commits` are the branch's, oldest first; `gone` those that only a rewritten line had. `kept` are texts of the refused
     replays that clones keep. `peace` are the calls made after all faults had ended. `leftovers`, `audit`: what was found
     in clones and by `bd audit`. `backward` are moves of the branch that were no fast-forward and that no fault made.
+    `idle` names the pushes that brought nothing; `signs` are the times at which a claim's holder surely gave a sign of life, by
+    token, and `stalls` what others took for stalled. Histories with real git leave these three empty.
     """
 
     commits: list[Commit]
@@ -38,6 +48,9 @@ class Lived:
     backward: list[str] = field(default_factory=list)
     intents: list[str] = field(default_factory=list)
     beats: list[str] = field(default_factory=list)
+    idle: list[str] = field(default_factory=list)
+    signs: dict[str, list[float]] = field(default_factory=dict)
+    stalls: list[Seen] = field(default_factory=list)
     is_blind: bool = False
 
     @property
@@ -164,6 +177,21 @@ def nothing_twice(lived: Lived) -> Iterator[str]:
     for uid, count in counted.items():
         if count > 1:
             yield f"operation {uid} took effect {count} times{_whose(lived, uid)}"
+
+
+@rule
+def no_idle_push(lived: Lived) -> Iterator[str]:
+    """Every push brings a commit that changes something, or moves a ref; who has nothing to say pushes nothing."""
+    yield from lived.idle
+
+
+@rule
+def no_stall_without_cause(lived: Lived) -> Iterator[str]:
+    """Nobody takes a claim for stalled whose holder gave a sign of life a moment ago."""
+    for stall in lived.stalls:
+        silence_s = stall.at_s - max((at_s for at_s in lived.signs.get(stall.token, []) if at_s <= stall.at_s), default=0.0)
+        if silence_s < stall.limit_s:
+            yield f"the claim {stall.token} was seen as stalled after a silence of {silence_s:.0f} s, less than {stall.limit_s:.0f} s"
 
 
 @rule

@@ -9,7 +9,7 @@ import pytest
 
 from tests.memory import make_bead
 from tests.torture.calls import Told
-from tests.torture.checker import RULES, Lived, violations
+from tests.torture.checker import RULES, Lived, Seen, violations
 from tests.torture.reading import Commit
 
 if TYPE_CHECKING:
@@ -60,6 +60,8 @@ BROKEN: dict[str, list[Lived]] = {
     "nothing_lost": [Lived([commit(1, FREE), commit(2)], []), Lived([commit(1, SAID), commit(2, FREE)], [])],
     "nothing_torn": [Lived([commit(1, torn=("beads/hub-a.yaml",))], [])],
     "nothing_twice": [Lived([commit(1, FREE, uids=("U1",)), commit(2, FREE, uids=("U1",))], [])],
+    "no_idle_push": [Lived([], [], idle=["north pushed what was there"])],
+    "no_stall_without_cause": [Lived([], [], signs={"T1": [10.0, 200.0, 400.0]}, stalls=[Seen("T1", 250.0, 90.0)])],
     "audit_agrees": [Lived([], [], audit=["two_owners: hub-a"])],
     "no_acknowledged_write_lost": [
         Lived([commit(1, FREE)], [told(uids=("U1",), mark="mark1", out="mark1")]),
@@ -108,6 +110,8 @@ SOUND = Lived(
     ],
     lost_clones=frozenset({"west.0"}),
     beats=["T2"],
+    signs={"T2": [10.0, 200.0]},
+    stalls=[Seen("T2", 300.0, 90.0)],
     leftovers=['the journal of north still has U7.json: {"state": "won", "tokens": ["T2"]}'],
 )
 

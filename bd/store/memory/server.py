@@ -26,6 +26,14 @@ class MemoryServer:
         self.repository = MemoryRepository()
         self.lock = threading.RLock()
 
+    def copy(self) -> MemoryServer:
+        """Return a server that shows the hub as it is now, whatever is pushed to this one later."""
+        made = MemoryServer()
+        with self.lock:
+            made.repository.objects = self.repository.objects
+            made.repository.set_private_refs(self.repository.refs(""))
+        return made
+
 
 class MemoryRemote:
     """One clone's connection: an implementation of `contract.Remote`, with a git server's answers."""
