@@ -22,7 +22,8 @@ _THERE = 0.5
 _CUT = PushAnswer({}, "fatal: the remote end hung up unexpectedly")
 # What can happen to a push: `cut` and `silent` never arrive, `lost` and `silent-lost` land without an answer, `late` lands when
 # nobody expects it any more, `twice` arrives a second time, `slow` is answered late; `declined`, `stuck` and `unsided` are refusals
-# of the server.
+# of the server. Only a push of the branch arrives twice: a request that was answered and removed would be made again, and nobody
+# could tell; git's transports repeat none.
 PUSH_FAULTS = ("cut", "silent", "lost", "silent-lost", "late", "twice", "slow", "declined", "stuck", "unsided")
 # How much later a late push lands.
 _LATE_S = (1.0, 200.0)
@@ -147,7 +148,7 @@ class Connection:
         names = [*([self._branch] if commit else []), *(side.ref for side in sides)]
         if (commit or fault == "unsided") and (refused := _refusal(fault, names, sides)):
             return refused
-        if fault in ("late", "twice"):
+        if fault == "late" or (fault == "twice" and commit):
             after_s = self._runtime.rng.uniform(*_LATE_S)
             self._runtime.events.start(self._again(commit, base, tuple(sides), exactly=exactly), after_s)
         if fault in ("silent", "late"):

@@ -11,7 +11,8 @@ import json
 import os
 import random
 import tempfile
-from contextlib import closing
+import traceback
+from contextlib import closing, suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from bd.cli.app import open_clone
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
     from bd.core.operation import Operation
     from bd.store import Clone, Outcome
     from bd.store.contract import PushAnswer, SideRef
+    from bd.store.memory.repository import MemoryRepository
     from tests.torture.reading import Commit
 
     Process = Generator[float, None, None]
@@ -73,7 +75,7 @@ class Rates(NamedTuple):
     """
 
     push: float = 0.2
-    dies: float = 0.1
+    dies: float = 0.15
     away: float = 0.02
     silent: float = 0.1
     stale: float = 0.04
@@ -95,8 +97,10 @@ class History:
     def __init__(self, seed: int, *, attempts: int | None = None, rates: Rates | None = None) -> None:
         self.seed = seed
         self.rng = random.Random(seed)
-        self.rates = rates or Rates()
+        self.rates = self._varied(rates or Rates())
         self.attempts = attempts or self.rng.randint(5, 50)
+        # How long an agent rests and works on average: in a busy fleet, writes meet.
+        self.rest_s, self.work_s = self.rng.choice([(20.0, 60.0), (1.0, 4.0)])
         self.events = Events()
         self.server = MemoryServer()
         self.places: dict[str, Any] = {}
@@ -111,6 +115,8 @@ class History:
         # An older state of the server, and the tips that rewriting the hub's history has thrown away.
         self.mirror = self.server
         self.rewritten: list[str] = []
+        # Moves of the branch that were no fast-forward.
+        self.backward: list[str] = []
         # What the server has told each clone that it took: refs and what they moved to.
         self.heard: dict[str, set[tuple[str, str | None]]] = {}
         # Pushes that brought nothing; while `is_quiet`, every push does.
@@ -119,15 +125,24 @@ class History:
         self.signs: dict[str, list[float]] = {}
         self.stalls: list[Seen] = []
 
+    def _varied(self, rates: Rates) -> Rates:
+        """Return rates as they are in this history: some have much of a few faults, others a little of all."""
+        kinds = tuple(self.rng.sample(rates.kinds, min(3, len(rates.kinds)))) if self.rng.random() < 0.5 else rates.kinds
+        push, dies = (self.rng.choice([0.5, 1.0, 2.5]) for _ in range(2))
+        return rates._replace(push=rates.push * push, dies=rates.dies * dies, kinds=kinds)
+
     # --- the whole of it ---
 
     def run(self) -> list[str]:
         """Live through it. Returns what is wrong, as sentences; empty where every rule holds."""
         with tempfile.TemporaryDirectory(prefix="histories-", dir=_IN_MEMORY, ignore_cleanup_errors=True) as folder:
-            return self._run(folder)
+            try:
+                return self._run(folder)
+            except Exception:
+                return [f"the history ended with an error: {traceback.format_exc()}"]
 
     def _run(self, folder: str) -> list[str]:
-        clones, agents = self.rng.randint(2, 4), self.rng.randint(2, 8)
+        clones, agents = self.rng.randint(1, 4), self.rng.randint(2, 8)
         for number in range(clones):
             cache = os.path.join(folder, f"clone-{number}")
             self.places[f"clone-{number}"] = MemoryPlace(self.server, settings=_SETTINGS, cache=cache)
@@ -208,6 +223,7 @@ class History:
             commits,
             self.told,
             gone=gone,
+            backward=self.backward,
             peace=self.peace,
             kept="\n".join(kept),
             leftovers=left,
@@ -227,14 +243,30 @@ class History:
                 yield f"{newer.oid[:10]} ({newer.subject}) changes nothing"
 
 
+class WatchedRemote(MemoryRemote):
+    """A connection to the server that notes each move of the branch that is no fast-forward."""
+
+    def __init__(self, fleet: History, repo: MemoryRepository) -> None:
+        super().__init__(repo, fleet.server, BRANCH)
+        self._fleet = fleet
+
+    def push(self, *args: Any, **more: Any) -> PushAnswer:
+        there = self._fleet.server.repository
+        before = there.ref(BRANCH)
+        answer = super().push(*args, **more)
+        after = there.ref(BRANCH)
+        if before and after and not there.is_ancestor(before, after):
+            self._fleet.backward.append(f"from {before[:10]} to {after[:10]}")
+        return answer
+
+
 class WatchedConnection(Connection):
     """A clone's connection, with an eye on pushes that bring nothing, as their author could know."""
 
     def __init__(self, fleet: History, name: str, runtime: SimulatedRuntime) -> None:
         repo = fleet.places[name].repo
-        real = MemoryRemote(repo, fleet.server, BRANCH)
         behind = lambda: MemoryRemote(repo, fleet.mirror, BRANCH)  # noqa: E731
-        super().__init__(real, runtime, LINE, fleet.faults[name], BRANCH, behind=behind)
+        super().__init__(WatchedRemote(fleet, repo), runtime, LINE, fleet.faults[name], BRANCH, behind=behind)
         self._fleet = fleet
         self._place = name
 
@@ -275,7 +307,7 @@ class Agent:
     def live(self) -> Process:
         """Try something, wait, and try again, until enough attempts were made."""
         while self._fleet.claimed < self._fleet.attempts and not self._fleet.is_over:
-            yield self._rng.expovariate(1 / 20)
+            yield self._rng.expovariate(1 / self._fleet.rest_s)
             try:
                 yield from self._next()
             except Died as death:
@@ -284,9 +316,9 @@ class Agent:
 
     def _next(self) -> Process:
         if self._rng.random() < self._fleet.rates.away:
-            self._fleet.faults[self._place].away_until_s = self._fleet.events.now_s + self._rng.uniform(1, 300)
+            self._cut_off()
         kind = self._rng.choice(["create", "claim", "claim", "claim", "comment", "free"])
-        if self._held and self._rng.random() < 0.6:
+        if self._held and self._rng.random() < 0.4:
             yield from self._end(self._rng.choice(self._held))
         elif kind == "create" or not self._fleet.beads:
             mark = self._mark()
@@ -299,6 +331,10 @@ class Agent:
         else:
             yield from self._free_stalled()
 
+    def _cut_off(self) -> None:
+        """Nothing of the clone reaches the server for a while."""
+        self._fleet.faults[self._place].away_until_s = self._fleet.events.now_s + self._rng.uniform(1, 5 * self._fleet.work_s)
+
     def _claim(self) -> Process:
         self._fleet.claimed += 1
         began_s = self._fleet.events.now_s
@@ -306,21 +342,27 @@ class Agent:
         beat: dict[str, Any] = {}
         if self._rng.random() < 0.6 and hub.sides.usable():
             beat = {"heartbeat": {"interval_s": INTERVAL_S, "by": "ref"}}
-        named = [self._rng.choice(self._fleet.beads)] if self._rng.random() < 0.3 else []
-        operation = Claim(**self._asked(agent=self._name, ids=named, next=not named, count=1, **beat))
+        named = [self._rng.choice(self._fleet.beads[-5:])] if self._rng.random() < 0.3 else []
+        if named and self._held:  # one that it has already, and another
+            named = [*dict.fromkeys([self._held[0].bead, *named])]
+        held_tokens = {held.bead: held.token for held in self._held}
+        operation = Claim(**self._asked(agent=self._name, ids=named, next=not named, count=1, held_tokens=held_tokens, **beat))
         outcome = yield from self._call("claim", operation, words=("claim", *(named or ["--next"])))
         if outcome is None or outcome.change is None:
             return
         for token, bead_id in outcome.change.tokens:
+            if token in held_tokens.values():
+                continue
             self._fleet.granted += 1
-            self._fleet.signs[token] = [began_s]
+            if token in operation.args["new_tokens"]:  # being handed one that a dead process had won is no sign of life
+                self._fleet.signs[token] = [began_s]
             held = Held(bead_id, token, bool(beat))
             self._held.append(held)
             yield from self._work(held)
 
     def _work(self, held: Held) -> Process:
         """Work for a while, with heartbeats or without; in some cases for so long that others free the bead."""
-        rest_s = self._rng.expovariate(1 / 60) * (5 if self._rng.random() < self._fleet.rates.silent else 1)
+        rest_s = self._rng.expovariate(1 / self._fleet.work_s) * (5 if self._rng.random() < self._fleet.rates.silent else 1)
         is_silent = self._rng.random() < self._fleet.rates.silent
         while rest_s > 0:
             pause_s = min(rest_s, 30.0)
@@ -329,7 +371,7 @@ class Agent:
             if held.by_ref and not is_silent:
                 began_s = self._fleet.events.now_s
                 if (yield from self._tried(lambda hub: heartbeats.beat(hub, held.token, INTERVAL_S, hub.runtime.now()))):
-                    self._fleet.signs[held.token].append(began_s)
+                    self._fleet.signs.setdefault(held.token, []).append(began_s)
 
     def _end(self, held: Held, *, kind: str = "") -> Process:
         """End a claim, under its token; one that is lost is forgotten."""
@@ -377,7 +419,8 @@ class Agent:
         """What those do who find nothing to do: look, sweep, publish what they have not published."""
         yield from self._tried(lambda hub: look(hub, "agent:peace"))
         yield from self._tried(lambda hub: sweep_claim_refs(hub, "agent:peace"))
-        yield from write(self._open(), self._runtime, None, LINE)
+        with suppress(BdError):  # a clone that can't write was named before
+            yield from write(self._open(), self._runtime, None, LINE)
 
     def accept_rewrite(self) -> Process:
         """`bd sync --accept-rewrite`, once no other process of the clone is writing."""
@@ -409,6 +452,8 @@ class Agent:
         self._hub = None
         if self._rng.random() < 0.5:  # what it knew went with it
             self._held = []
+        if self._rng.random() < 10 * self._fleet.rates.away:  # what has killed it has cut the clone off, too
+            self._cut_off()
 
     def _tried(self, do: Any) -> Generator[float, None, Any]:
         """Something that may fail while the server is away; None then."""
@@ -452,6 +497,8 @@ class Agent:
             raise
         except BdError as error:
             code, out = error.exit_code, error.as_json()
+        except Exception as error:
+            code, out = 1, {"error": repr(error)}
         else:
             out = self._learned(outcome, mark)
             outcome.acknowledge()

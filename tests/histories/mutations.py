@@ -1,16 +1,26 @@
 """Broken products: each takes one protection away, and the histories have to notice.
 
-`MUTATIONS` maps a name to a function that breaks the product through a monkeypatch, until the patch is undone.
+`MUTATIONS` maps a name to a `Mutation`. Those of `REVERTED` put back a fault that tests/torture found once in the product.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import sys
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from bd.policy import lifecycle
+from bd.core.errors import LockTimeout
+from bd.core.model import Change
+from bd.operations.claims import Claim
+from bd.policy import claims, lifecycle, liveness
 from bd.store.cache.cache import Cache
+from bd.store.group_commit.member import Member
+from bd.store.heartbeat.side_refs import SideRefs
 from bd.store.memory.local_state import MemoryEntry
-from bd.store.transaction import verdict
+from bd.store.memory.server import MemoryRemote
+from bd.store.replica import Replica
+from bd.store.snapshot import CachedSnapshot
+from bd.store.transaction import driver, offline, outcome, recovery, unpublished, verdict
+from bd.store.transaction.batch import Batches
 from bd.store.transaction.drafts import Chain
 from bd.store.transaction.verdict import Verdict
 
@@ -19,15 +29,46 @@ if TYPE_CHECKING:
 
     import pytest
 
-    from bd.core.model import Change
     from bd.core.operation import Operation
 
 
-def no_fencing(patch: pytest.MonkeyPatch) -> None:
-    """A stale token is as good as the current one."""
-    patch.setattr(lifecycle, "guard", lambda *_, **__: None)
+class Mutation(NamedTuple):
+    """A way to break the product, until the patch is undone; `rule` is the rule of the checker that it breaks.
+
+    `seed` is the first one, counted from 1, whose history breaks it and would not without the mutation.
+    """
+
+    apply: Callable[[pytest.MonkeyPatch], None]
+    rule: str
+    seed: int
 
 
+MUTATIONS: dict[str, Mutation] = {}
+REVERTED: set[str] = set()
+
+
+def breaks(rule: str, *, seed: int, was_found: bool = False) -> Callable[[Callable[[pytest.MonkeyPatch], None]], Any]:
+    """Put a function into the table. `was_found`: the torture once found this fault in the product."""
+
+    def add(apply: Callable[[pytest.MonkeyPatch], None]) -> Callable[[pytest.MonkeyPatch], None]:
+        MUTATIONS[apply.__name__] = Mutation(apply, rule, seed)
+        if was_found:
+            REVERTED.add(apply.__name__)
+        return apply
+
+    return add
+
+
+# --- the hub ---------------------------------------------------------------------------------
+
+
+@breaks("only_added_to", seed=1)
+def forced_pushes(patch: pytest.MonkeyPatch) -> None:
+    """A push moves the branch wherever it stands, as with --force."""
+    patch.setattr(MemoryRemote, "_why_not", lambda *_: "")
+
+
+@breaks("one_owner", seed=1)
 def blind_retry(patch: pytest.MonkeyPatch) -> None:
     """After a lost race, what was decided before is written again, on top of what the others have done."""
     real, decided = Chain.add, {}
@@ -51,21 +92,7 @@ def blind_retry(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Chain, "add", add)
 
 
-def trust_in_exit_codes(patch: pytest.MonkeyPatch) -> None:
-    """A push that ended without an answer has failed, whatever the hub shows."""
-
-    def seen(answer: Any, branch: str, *_: Any) -> Verdict:
-        line = answer.lines.get(branch)
-        return Verdict("refused", "git push failed") if line is None or not line.landed else Verdict("lost")
-
-    patch.setattr(verdict, "seen", seen)
-
-
-def forgotten_journal(patch: pytest.MonkeyPatch) -> None:
-    """Nothing is written down before a push."""
-    patch.setattr(MemoryEntry, "write", lambda self, *, durably=True, **changes: self.data.update(changes))
-
-
+@breaks("nothing_lost", seed=1)
 def stale_cache(patch: pytest.MonkeyPatch) -> None:
     """Now and then the cache is not brought to the commit that is asked for."""
     real, calls = Cache.move_to, [0]
@@ -78,6 +105,182 @@ def stale_cache(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Cache, "move_to", move_to)
 
 
-MUTATIONS: dict[str, Callable[[pytest.MonkeyPatch], None]] = {
-    made.__name__: made for made in (no_fencing, blind_retry, trust_in_exit_codes, forgotten_journal, stale_cache)
-}
+@breaks("fenced", seed=1)
+def no_fencing(patch: pytest.MonkeyPatch) -> None:
+    """A stale token is as good as the current one."""
+    patch.setattr(lifecycle, "guard", lambda *_, **__: None)
+
+
+@breaks("tokens_are_new", seed=1)
+def one_token_for_all(patch: pytest.MonkeyPatch) -> None:
+    """An agent uses the same token for every claim."""
+    real = Claim.prepare.__func__  # type: ignore[attr-defined]
+
+    def prepare(cls: type[Claim], args: dict[str, Any], runtime: Any) -> None:
+        real(cls, args, runtime)
+        args["new_tokens"] = [f"T{args['agent']}{number}" for number, _ in enumerate(args["new_tokens"])]
+
+    patch.setattr(Claim, "prepare", classmethod(prepare))
+
+
+@breaks("attempts_count", seed=1)
+def uncounted_attempts(patch: pytest.MonkeyPatch) -> None:
+    """A claim does not count as an attempt."""
+    real = claims.claimed
+
+    def claimed(bead: Any, *args: Any, **more: Any) -> Any:
+        return real(bead, *args, **more).evolve(attempts=bead.attempts)
+
+    patch.setattr(claims, "claimed", claimed)
+
+
+@breaks("nothing_torn", seed=1)
+def torn_files(patch: pytest.MonkeyPatch) -> None:
+    """Of a file that is longer than it was, only the beginning is written."""
+    real = Chain._file
+
+    def file(self: Chain, path: str, *args: Any, exists: bool) -> bytes | None:
+        data = real(self, path, *args, exists=exists)
+        return data if data is None or not exists else data[: 3 * len(data) // 4]
+
+    patch.setattr(Chain, "_file", file)
+
+
+@breaks("nothing_twice", seed=1)
+def written_again(patch: pytest.MonkeyPatch) -> None:
+    """A push without an answer counts as lost and is made again, and nobody looks for the uid of what it had brought."""
+    patch.setattr(verdict, "seen", lambda *_: Verdict("lost"))
+    patch.setattr(CachedSnapshot, "by_uid", lambda *_: None)
+
+
+@breaks("no_idle_push", seed=1)
+def empty_commits(patch: pytest.MonkeyPatch) -> None:
+    """An operation that changes nothing makes a commit all the same."""
+    patch.setattr(Change, "is_empty", False)
+
+
+# --- what commands are told -----------------------------------------------------------------
+
+
+@breaks("nothing_denied_is_there", seed=1)
+def trust_in_exit_codes(patch: pytest.MonkeyPatch) -> None:
+    """A push that ended without an answer has failed, whatever the hub shows."""
+
+    def seen(answer: Any, branch: str, *_: Any) -> Verdict:
+        line = answer.lines.get(branch)
+        return Verdict("refused", "git push failed") if line is None or not line.landed else Verdict("lost")
+
+    patch.setattr(verdict, "seen", seen)
+
+
+@breaks("unknown_is_settled", seed=1)
+def forgotten_journal(patch: pytest.MonkeyPatch) -> None:
+    """Nothing is written down before a push."""
+    patch.setattr(MemoryEntry, "write", lambda self, *, durably=True, **changes: self.data.update(changes))
+
+
+@breaks("no_acknowledged_write_lost", seed=1)
+def forgotten_queue(patch: pytest.MonkeyPatch) -> None:
+    """What a clone kept while the hub was away is never published."""
+    patch.setattr(Batches, "_pending", lambda *_: [])
+
+
+@breaks("in_order", seed=1)
+def told_too_early(patch: pytest.MonkeyPatch) -> None:
+    """What is only kept in the clone is told as published."""
+    real = offline.keep_here
+
+    def keep_here(*args: Any) -> outcome.Outcome:
+        return real(*args)._replace(published=True, notes=())
+
+    patch.setattr(offline, "keep_here", keep_here)
+
+
+@breaks("each_claim_told_once", seed=1)
+def never_acknowledged(patch: pytest.MonkeyPatch) -> None:
+    """A claim stays in the journal after its agent was told of it."""
+    patch.setattr(outcome.Outcome, "acknowledge", lambda _: None)
+
+
+@breaks("all_end_well", seed=1)
+def answer_taken_for_granted(patch: pytest.MonkeyPatch) -> None:
+    """A push without an answer ends its command with an error in the program."""
+    real = verdict.seen
+
+    def seen(answer: Any, branch: str, *args: Any) -> Verdict:
+        assert answer.lines[branch]
+        return real(answer, branch, *args)
+
+    patch.setattr(verdict, "seen", seen)
+
+
+@breaks("no_stall_without_cause", seed=1)
+def hasty_stalls(patch: pytest.MonkeyPatch) -> None:
+    """A claim counts as stalled after a tenth of the time."""
+    real = liveness.stall_time_s
+    patch.setattr(liveness, "stall_time_s", lambda *args: real(*args) / 10)
+
+
+# --- what is left ----------------------------------------------------------------------------
+
+
+@breaks("clones_stay_usable", seed=1)
+def kept_lock(patch: pytest.MonkeyPatch) -> None:
+    """A write that fails leaves the clone's lock behind."""
+    real = Replica.end_write
+
+    def end_write(self: Replica) -> None:
+        error = sys.exception()
+        if isinstance(error, Exception) and not isinstance(error, LockTimeout):
+            self._held = None
+        real(self)
+
+    patch.setattr(Replica, "end_write", end_write)
+
+
+@breaks("nothing_left_behind", seed=1)
+def refs_left_behind(patch: pytest.MonkeyPatch) -> None:
+    """Nobody removes side refs whose claims have ended."""
+    real = SideRefs.move
+    patch.setattr(
+        SideRefs, "move", lambda self, sides: real(self, kept) if (kept := [side for side in sides if side.new]) else True
+    )
+    patch.setattr(Batches, "_beside", lambda self, chain, at: [[] for _ in chain.steps])
+
+
+# --- what the torture has found ---------------------------------------------------------------
+
+
+@breaks("each_claim_told_once", seed=1, was_found=True)
+def found_claims_inherited(patch: pytest.MonkeyPatch) -> None:
+    """A killed command leaves every claim of its change to its agent's next one, also those it had only found."""
+    patch.setattr(driver, "won", lambda change, *_: [token for token, _ in change.tokens] if change else [])
+
+
+@breaks("nothing_denied_is_there", seed=1, was_found=True)
+def pushes_of_the_dead_forgotten(patch: pytest.MonkeyPatch) -> None:
+    """What a process had taken along for a neighbour, and pushed before it died, counts as not written; it may still land."""
+    patch.setattr(recovery, "_pushed", lambda _: {})
+
+
+@breaks("nothing_denied_is_there", seed=1, was_found=True)
+def late_requests_unheard(patch: pytest.MonkeyPatch) -> None:
+    """A request to other clones that got no answer is not looked for any more once a listing has not shown it."""
+    patch.setattr(
+        Member, "seen", lambda self, listed: self._replace(misses=0) if self.request == listed.get(self.uid, "") else self
+    )
+    patch.setattr(Member, "is_gone", lambda self, listed: self.request is not None and listed.get(self.uid) != self.request)
+    patch.setattr(Member, "forgotten", lambda self: self._replace(request=None, misses=0, asked_on=""))
+    patch.setattr(Member, "in_doubt", property(lambda self: self.request is not None))
+
+
+@breaks("nothing_denied_is_there", seed=1, was_found=True)
+def requests_of_the_dead_forgotten(patch: pytest.MonkeyPatch) -> None:
+    """A request to other clones that got no answer counts as lost once its author has died; it may still arrive."""
+    patch.setattr(recovery, "_may_arrive", lambda *_: False)
+
+
+@breaks("unknown_is_settled", seed=1, was_found=True)
+def texts_dropped(patch: pytest.MonkeyPatch) -> None:
+    """A text whose push got no answer and never arrived is dropped."""
+    patch.setattr(unpublished, "give_up", lambda *_: "")
