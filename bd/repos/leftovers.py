@@ -264,6 +264,7 @@ class _Reader:
             env = self._environment(os.path.join(folder, "index"))
             head = self._head()
             self._take_index(env, head)
+            staged = self._staged(env)
             code, _, words = self._run(env, "add", "-A", "--ignore-errors", "--", ".", check=False)
             if code and not self._is_harmless(words):
                 self.wrong.append(
@@ -273,6 +274,8 @@ class _Reader:
             if names:
                 tree = self._run(env, "write-tree")[1].strip()
                 self._keep_commit(env, tree, head, names)
+                if staged not in ("", tree) and staged != self._tree_of(env, head):
+                    self._keep_commit(env, staged, head, {"uncommitted"}, "index")
             if with_ignored:
                 self._keep_ignored(env, os.path.join(folder, "ignored"))
 
@@ -318,6 +321,14 @@ class _Reader:
             os.unlink(env["GIT_INDEX_FILE"])
         self._run(env, "read-tree", head or "--empty")
 
+    def _staged(self, env: dict[str, str]) -> str:
+        """Return the tree that the index stands for, which may differ from the files; "" in the middle of a merge."""
+        code, out, _ = self._run(env, "write-tree", check=False)
+        return "" if code else out.strip()
+
+    def _tree_of(self, env: dict[str, str], head: str | None) -> str:
+        return self._run(env, "rev-parse", "--verify", f"{head}^{{tree}}")[1].strip() if head else ""
+
     def _changes(self, env: dict[str, str], head: str | None) -> set[str]:
         """Return the kinds of changes in the index against HEAD."""
         if head is None:
@@ -326,15 +337,15 @@ class _Reader:
         status = out.split("\0")[::2]
         return {"untracked" if word == "A" else "uncommitted" for word in status if word}
 
-    def _keep_commit(self, env: dict[str, str], tree: str, head: str | None, kinds: set[str]) -> None:
+    def _keep_commit(self, env: dict[str, str], tree: str, head: str | None, kinds: set[str], name: str = "files") -> None:
         parents = ("-p", head) if head else ()
         words = f"Left uncommitted by attempt {self._workspace.attempt} on {self._workspace.bead}"
         oid = self._run(env, "commit-tree", tree, *parents, "-m", words)[1].strip()
         for kind in sorted(kinds):
             if self._tree.git_dir:
-                self._fetch_from({oid: self.ref(kind, "files")})
+                self._fetch_from({oid: self.ref(kind, name)})
             else:
-                self._cache.repo.update_refs([(self.ref(kind, "files"), oid, None)])
+                self._cache.repo.update_refs([(self.ref(kind, name), oid, None)])
 
     def _keep_ignored(self, env: dict[str, str], index: str) -> None:
         """Keep the files that git ignores, unless there is too much of them."""

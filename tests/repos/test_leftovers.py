@@ -33,6 +33,28 @@ def _staged(folder: Path) -> None:
     git(folder, "add", "readme")
 
 
+def _staged_and_changed(folder: Path) -> None:
+    _staged(folder)
+    (folder / "readme").write_text("later\n")
+
+
+def _staged_and_removed(folder: Path) -> None:
+    (folder / "new").write_text(SECRET)
+    git(folder, "add", "new")
+    (folder / "new").unlink()
+    (folder / "readme").write_text("later\n")
+
+
+def _in_a_merge(folder: Path) -> None:
+    git(folder, "checkout", "--quiet", "-b", "other")
+    (folder / "readme").write_text(SECRET)
+    git(folder, "commit", "--quiet", "-am", "theirs")
+    git(folder, "checkout", "--quiet", "-")
+    (folder / "readme").write_text("ours\n")
+    git(folder, "commit", "--quiet", "-am", "ours")
+    git(folder, "merge", "other", check=False)
+
+
 def _commits(folder: Path) -> None:
     (folder / "new").write_text(SECRET)
     git(folder, "add", "new")
@@ -90,6 +112,9 @@ def _submodule_file(folder: Path) -> None:
 KINDS: dict[str, tuple[str, Callable[[Path], None]]] = {
     "uncommitted": ("uncommitted", _uncommitted),
     "staged": ("uncommitted", _staged),
+    "staged and changed": ("uncommitted", _staged_and_changed),
+    "staged and removed": ("uncommitted", _staged_and_removed),
+    "in a merge": ("uncommitted", _in_a_merge),
     "commits": ("commits", _commits),
     "untracked": ("untracked", _untracked),
     "ignored": ("ignored", _ignored),
