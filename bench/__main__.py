@@ -41,6 +41,7 @@ from bench import (
     tools,
     torture,
     waking,
+    workspaces,
     writes,
 )
 from bench.machine import Machine
@@ -77,6 +78,7 @@ BENCHES: dict[str, tuple[str, Callable[[Machine], list[Row]]]] = {
     "pools": (pools.TITLE, pools.measure),
     "simulation": (simulation.TITLE, simulation.measure),
     "day": (day.TITLE, day.measure),
+    "workspaces": (workspaces.TITLE, workspaces.measure),
     "waking": (waking.TITLE, waking.measure),
     "races": (races.TITLE, races.measure),
     "torture": (torture.TITLE, torture.measure),

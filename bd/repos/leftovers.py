@@ -271,11 +271,11 @@ class _Reader:
                     f"{self._tree.folder}: {words.strip().splitlines()[-1] if words.strip() else 'unreadable files'}"
                 )
             names = self._changes(env, head)
+            tree = self._run(env, "write-tree")[1].strip() if names else self._tree_of(env, head)
             if names:
-                tree = self._run(env, "write-tree")[1].strip()
                 self._keep_commit(env, tree, head, names)
-                if staged not in ("", tree) and staged != self._tree_of(env, head):
-                    self._keep_commit(env, staged, head, {"uncommitted"}, "index")
+            if staged not in ("", tree) and staged != self._tree_of(env, head):
+                self._keep_commit(env, staged, head, {"uncommitted"}, "index")
             if with_ignored:
                 self._keep_ignored(env, os.path.join(folder, "ignored"))
 
@@ -327,7 +327,9 @@ class _Reader:
         return "" if code else out.strip()
 
     def _tree_of(self, env: dict[str, str], head: str | None) -> str:
-        return self._run(env, "rev-parse", "--verify", f"{head}^{{tree}}")[1].strip() if head else ""
+        """Return the tree of a commit; without one, the empty tree."""
+        args = ("rev-parse", "--verify", f"{head}^{{tree}}") if head else ("hash-object", "-t", "tree", os.devnull)
+        return self._run(env, *args)[1].strip()
 
     def _changes(self, env: dict[str, str], head: str | None) -> set[str]:
         """Return the kinds of changes in the index against HEAD."""

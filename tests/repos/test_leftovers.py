@@ -42,7 +42,6 @@ def _staged_and_removed(folder: Path) -> None:
     (folder / "new").write_text(SECRET)
     git(folder, "add", "new")
     (folder / "new").unlink()
-    (folder / "readme").write_text("later\n")
 
 
 def _in_a_merge(folder: Path) -> None:
