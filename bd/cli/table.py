@@ -64,7 +64,9 @@ COMMANDS: dict[str, Row] = {
     ),
     "claim": Row("claim", "agents", "Take a bead, or the best one that fits."),
     "start": Row("claim", "agents", "Start the work on a reserved bead.", "start", beside="claim"),
-    "release": Row("release", "agents", "Give a bead back; it costs no attempt."),
+    "release": Row(
+        "release", "agents", "Give a bead back; it costs no attempt.", line="Give a bead back, or park it for a person."
+    ),
     "close": Row(
         "close",
         "agents",
@@ -77,12 +79,7 @@ COMMANDS: dict[str, Row] = {
         "Record a failed attempt; the bead is tried again, or given up.",
         line="Record a failed attempt, or what one cost.",
     ),
-    "wait-human": Row(
-        "wait_human",
-        "agents",
-        "Park a bead until a person answers; it costs no attempt.",
-        line="Park a bead until a person answers.",
-    ),
+    "wait-human": Row("wait_human", "agents", "Park a bead until a person answers; it costs no attempt.", beside="release"),
     "handoff": Row("handoff", "agents", "Close a bead and hand its results to the next.", beside="close"),
     "why": Row(
         "why",
@@ -145,14 +142,15 @@ COMMANDS: dict[str, Row] = {
     ),
     "recall": Row("memories", "people", "Print what is remembered, or what of it has a word in it.", "recall", beside="remember"),
     "forget": Row("memories", "people", "Forget what is remembered under a key.", "forget", beside="remember"),
-    "take": Row(
-        "take",
+    "answer": Row(
+        "wait_human",
         "people",
-        "Take a bead over from the agent that works on it.",
-        line="Take a bead over from an agent, and hand it back.",
+        "Answer a bead's question, and reopen it.",
+        "answer",
+        line="Answer a question; take a bead over from an agent.",
     ),
-    "give": Row("take", "people", "Hand a bead that you have taken over back to the agents.", "give", beside="take"),
-    "answer": Row("wait_human", "people", "Answer a bead's question, and reopen it.", "answer"),
+    "take": Row("take", "people", "Take a bead over from the agent that works on it.", beside="answer"),
+    "give": Row("take", "people", "Hand a bead that you have taken over back to the agents.", "give", beside="answer"),
     "label": Row("label", "people", "Add, remove and list labels.", line="Add, remove and list labels or dependencies."),
     "dep": Row("dep", "people", "Add, remove and show dependencies.", beside="label"),
     "schedule": Row(
@@ -276,7 +274,7 @@ COMMANDS: dict[str, Row] = {
         "repo",
         "set-up",
         "Add and show the code repositories that beads are about.",
-        line="Add code repositories; find and remove workspaces.",
+        line="Add code repositories; find their workspaces.",
     ),
     "workspace": Row("workspace", "set-up", "Find, enter and remove the workspaces of this machine.", beside="repo"),
     "cron": Row(
