@@ -319,7 +319,6 @@ MEANT = {
     "remove": "delete",
     "rm": "delete",
     "run": "work",
-    "take": "claim",
     "tree": "dep tree",
 }
 

@@ -95,6 +95,10 @@ CASES: dict[str, list[Case]] = {
             ("wait-human hub-work --reason which --agent codemonkey",),
         ),
     ],
+    "take": [Case("take hub-work", "issues", "✓ Taken hub-work — Review the pull request")],
+    "give": [Case("give hub-work", "issues", "✓ Given back hub-work", ("take hub-work",))],
+    "repo": [Case("repo list", "array", "No code repositories yet.")],
+    "workspace": [Case("workspace list", "array", "No workspaces")],
     "handoff": [
         Case(
             "handoff hub-kid1 --to hub-kid2 --artifact form=https://x.org/f",
