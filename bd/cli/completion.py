@@ -14,7 +14,7 @@ from bd.cli.table import COMMANDS, HIDDEN
 from bd.core.errors import BdError
 from bd.core.schema import AGENTS_DIR, CAPACITY_DIR, STORED_STATUSES, TYPES
 from bd.policy import lifecycle
-from bd.policy.retry import KINDS
+from bd.policy.failure_kinds import KINDS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

@@ -30,7 +30,7 @@ CODES: dict[str, tuple[int, bool, str]] = {
     "agent_busy": (
         3,
         False,
-        "the fleet is paused, or the agent is at its limit, overloaded, draining or offline; `reason` says which: `paused`, `busy`, `pool_full`, `overloaded`, `draining`, `offline`",
+        "the fleet is paused, or the agent is at its limit, overloaded, draining or offline, or its account rests; `reason` says which: `paused`, `busy`, `pool_full`, `overloaded`, `draining`, `offline`, `resting`",
     ),
     "not_found": (4, False, "no such thing"),
     "no_such_bead": (4, False, "no bead with that id; the hint may name the nearest"),

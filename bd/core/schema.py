@@ -44,6 +44,7 @@ FAILURE_FIELDS: dict[str, Kind] = {
     "duration_s": "number",
     "cost_usd": "number",
     "branch": "text",
+    "times": "int",
 }
 
 BEAD_FIELDS: dict[str, Kind] = {
@@ -125,6 +126,7 @@ INNER_FIELDS: dict[str, dict[str, Kind]] = {
     "notified": {"key": "text", "by": "text", "at": "time", "right": "text", "tries": "int", "done": "bool"},
     "schedules": {"name": "text", "uid": "text", "cron": "text", "tz": "text", "last_tick": "time", "title": "text"},
     "budget": {"usd": "number", "per": "text"},
+    "rest": {"until": "time", "reason": "text", "account": "text", "since": "time"},
     "skills": {"title_words": "list", "title_prefix": "list", "labels": "list", "types": "list"},
     "pool": {
         "min": "int",
@@ -179,6 +181,8 @@ CAPACITY_FIELDS: dict[str, Kind] = {
     "interval_s": "number",
     "empty_cycles": "int",
     "budget_remaining_usd": "number",
+    "account": "text",
+    "rest": "map",
     "host": "text",
     "version": "text",
 }
@@ -201,6 +205,7 @@ AGENT_FIELDS: dict[str, Kind] = {
     "fallback": "bool",
     "may": "list",
     "start": "text",
+    "account": "text",
     "pool": "map",
 }
 

@@ -27,7 +27,7 @@ WRITABLE_SINCE = 1
 # Before this format, each archived bead has a file of its own.
 VOLUMES_SINCE = 2
 # An operation's form, by verb (`v` in Bd-Op): its arguments and what they mean. A verb that is not listed is at version 1.
-OPERATION: Mapping[str, int] = {"claim": 2, "cost": 2, "fail": 2, "plan-apply": 2, "rebalance": 2, "update": 2}
+OPERATION: Mapping[str, int] = {"claim": 2, "close": 2, "cost": 2, "fail": 2, "plan-apply": 2, "rebalance": 2, "update": 2}
 # A line of this clone's journal (`v`, its first field).
 JOURNAL = 1
 # The layout of a request to other clones. Version 1 named no rules, and is carried out by its author alone.

@@ -1,4 +1,4 @@
-"""Operations on the agents of a hub: add, remove, rename, clear.
+"""Operations on the agents of a hub: add, remove, rename, clear, wake.
 
 switches.py sets whether an agent takes work; its claims are in claims.py.
 """
@@ -13,10 +13,11 @@ from bd.core.errors import BadInput, HoldsBeads, IdTaken, NoSuchAgent
 from bd.core.model import Change
 from bd.core.schema import AGENT_FIELDS, AGENTS_DIR, CAPACITY_DIR, agent_path, capacity_path
 from bd.core.times import duration_s
+from bd.operations.account_rests import without_rests
 from bd.operations.base import Operation, register
 from bd.operations.capacity_file import capacity_of, with_capacity
 from bd.operations.field_values import check_type
-from bd.policy import advisory_claims, lifecycle
+from bd.policy import account_rest, advisory_claims, lifecycle
 from bd.policy.capacity import held_by, is_known
 from bd.policy.roles import SKILL_RULES
 
@@ -198,3 +199,21 @@ class ClearAgent(Operation):
         record = capacity_of(name, snapshot, context.now, sign_of_life=False, changes=forgotten)
         words = f"{self.verb}: {name} by {self.agent}"
         return Change({}, words, records={capacity_path(name): record}, result=record)
+
+
+@register
+class WakeAgent(Operation):
+    """End the rests of an agent's account, its installation and itself, for all agents that they concern: `agent`."""
+
+    verb: ClassVar[str] = "agent-wake"
+    takes: ClassVar[frozenset[str]] = frozenset({"agent"})
+
+    def decide(self, snapshot: Snapshot, context: DecisionContext) -> Change:
+        name = known_agent(self.args["agent"], snapshot)
+        accounts = account_rest.names_of(name, snapshot)
+        rests = [rest for _, rest in account_rest.recorded(snapshot.records(CAPACITY_DIR)) if rest.account in accounts]
+        result = {"agent": name, "accounts": sorted({rest.account for rest in rests})}
+        if not rests:
+            return Change({}, "", notes=(f"the account of {name} does not rest",), result=result)
+        change = Change({}, f"{self.verb}: {name} by {self.agent}", result=result)
+        return without_rests(change, snapshot, accounts)

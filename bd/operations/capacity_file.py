@@ -13,6 +13,7 @@ from bd import __version__
 from bd.core.model import Overlay
 from bd.core.schema import capacity_path
 from bd.core.times import time_text
+from bd.operations.account_rests import after_success
 from bd.operations.progress_notes import with_reported_notes
 from bd.policy import overload
 from bd.policy.budget import remaining
@@ -67,16 +68,21 @@ def with_capacity(
     *,
     alive: str | None = None,
     endings: Sequence[Ending] = (),
+    changes: Mapping[str, Any] | None = None,
 ) -> Change:
     """Return the change with the capacity files of these agents rewritten; `alive` names the one that acts.
 
     `endings` are attempts that were done, failed or stalled. A release is none of these. What the agents have reported on
-    attempts that end is kept in the beads.
+    attempts that end is kept in the beads. `changes` are keys to set in each of the files. What an agent has finished ends the
+    rest of its account.
     """
     change = with_reported_notes(change, snapshot)
     after = Overlay(snapshot, change)
     records = dict(change.records)
     for name in sorted({name for name in names if name}):
         own = [ending for ending in endings if ending.agent == name]
-        records[capacity_path(name)] = capacity_of(name, after, at, sign_of_life=name == alive, endings=own)
-    return change._replace(records=records)
+        records[capacity_path(name)] = capacity_of(name, after, at, sign_of_life=name == alive, endings=own, changes=changes)
+    change = change._replace(records=records)
+    for ending in endings:
+        change = after_success(change, snapshot, ending.agent) if ending.what == "done" else change
+    return change

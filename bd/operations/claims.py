@@ -22,7 +22,7 @@ from bd.core.model import Change, Overlay
 from bd.core.times import time_text, timedelta
 from bd.operations.base import Operation, minting, register, subject
 from bd.operations.capacity_file import with_capacity
-from bd.policy import advisory_claims, budget, capacity, claims, lifecycle
+from bd.policy import account_rest, advisory_claims, budget, capacity, claims, lifecycle
 from bd.policy.eligibility import BINDING, ONLY_NAMED, Eligibility, refuse_rival
 from bd.policy.readiness import Readiness
 from bd.policy.roles import claim_ttl_of
@@ -42,6 +42,7 @@ _HINTS = {
     "offline": "`bd online {}` brings it back",
     "draining": "`bd undrain {}` lets it claim again",
     "overloaded": "`bd agent clear {}` forgets its failures",
+    account_rest.CODE: "wait; `bd agent wake {}` ends the rest of its account",
     "busy": "`bd list --assignee {}` shows what it holds",
     "pool_full": "wait until one of them is done; `bd pool status` shows the pools",
 }
@@ -60,7 +61,8 @@ _BRANCH_INTERVAL_S = 900
 class Claim(Operation):
     """Claim beads for an agent: `agent`; `ids`, or `next` with `count`; `reserve`, `resume`, `force`, `host`.
 
-    `heartbeat` ({interval_s, by}) says how, and how often, the holder will send heartbeats.
+    `heartbeat` ({interval_s, by}) says how, and how often, the holder will send heartbeats. `account` names the installation that
+    it works with (policy/account_rest.py).
 
     `held_tokens` are the author's tokens; a bead it holds already counts as claimed. `new_tokens`: one per bead, minted with the
     operation. Which beads `next` takes is decided here, on the snapshot that the commit is built on, so after a lost race it
@@ -70,6 +72,7 @@ class Claim(Operation):
     verb: ClassVar[str] = "claim"
     takes: ClassVar[frozenset[str]] = frozenset(
         {
+            "account",
             "agent",
             "also_me",
             "count",
@@ -118,6 +121,10 @@ class Claim(Operation):
     @property
     def name(self) -> str:
         return str(self.args["agent"])
+
+    @property
+    def _account(self) -> str:
+        return str(self.args.get("account") or "")
 
     def inheriting(self, entry: Mapping[str, Any]) -> Self | None:
         mine = entry.get("agent") == self.name and not self.args.get("resume")
@@ -169,10 +176,10 @@ class Claim(Operation):
         return claims.claimed(bead, claim, context.settings.owner(self.name), self.asked_at)
 
     def _take_best(self, snapshot: Snapshot, context: DecisionContext) -> Change:
-        answer = Eligibility(snapshot, self.name, context.now)
+        answer = Eligibility(snapshot, self.name, context.now, self._account)
         self._refuse_agent(answer)
         count = self.args.get("count", 1)
-        room = capacity.room(self.name, snapshot, context.now)
+        room = answer.room()
         beads: dict[str, Bead | None] = {}
         starving, without = answer.starving(self.uid), frozenset(self.args.get("without_repos") or ())
         offered = (bead for bead in _with_first(starving, answer.beads()) if bead.get("repo") not in without)
@@ -196,8 +203,8 @@ class Claim(Operation):
 
     def _take_named(self, snapshot: Snapshot, context: DecisionContext) -> Change:
         taken: dict[str, Bead | None] = {}
-        answer = Eligibility(snapshot, self.name, context.now)
-        room = capacity.room(self.name, snapshot, context.now)
+        answer = Eligibility(snapshot, self.name, context.now, self._account)
+        room = answer.room()
         held_tokens = self.args.get("held_tokens") or {}
 
         def take(bead: Bead) -> Bead:
@@ -316,7 +323,8 @@ class Claim(Operation):
             return Change({}, "", touched=tuple(done), tokens=tokens, failures=tuple(failed or ()))
         words = subject("claim", taken, f"agent:{self.name}")
         change = Change(taken, words, touched=tuple(done), tokens=tokens, failures=tuple(failed or ()))
-        return with_capacity(change, snapshot, [self.name], context.now, alive=self.name)
+        account = {"account": self._account} if self._account else None
+        return with_capacity(change, snapshot, [self.name], context.now, alive=self.name, changes=account)
 
     def _own(self, bead: Bead) -> dict[str, Any]:
         """Return this agent's claim on a bead, or the claim of an exclusive bead."""

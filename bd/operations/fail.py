@@ -9,14 +9,16 @@ from typing import TYPE_CHECKING
 
 from bd.core.errors import BadInput, WrongState
 from bd.core.model import Change
-from bd.core.times import time_text
+from bd.core.times import instant_of, time_text
+from bd.operations.account_rests import with_rest
 from bd.operations.base import Operation, mint, minting, register, subject
 from bd.operations.capacity_file import with_capacity
 from bd.operations.heat import attended
-from bd.policy import advisory_claims, lifecycle, retry, spending
+from bd.policy import advisory_claims, failure_kinds, lifecycle, retry, spending
 from bd.policy.overload import Ending
 
 if TYPE_CHECKING:
+    from datetime import datetime
     from typing import Any, ClassVar
 
     from bd.core.model import Bead, Snapshot
@@ -32,9 +34,10 @@ _COST = {"usd": "cost_usd", "tokens": "token_counts", "model": "model", "estimat
 class Fail(Operation):
     """Record failed attempts on beads: `ids`, `reason` (a kind of failure), `error` (free text), `force`.
 
-    `duration_s`, `cost_usd`, `token_counts` and `model`, if known; `estimated`: the cost is an estimate; `branch`, if the attempt's
-    commits are on one. `jitter` is drawn with the operation, so that a replay computes the
-    same time for the next try.
+    A kind that is not the bead's own (policy/failure_kinds.py) gives the bead back, and the agent's account rests: until
+    `resets_at`, if the provider stated a time. `duration_s`, `cost_usd`, `token_counts` and `model`, if known; `estimated`: the
+    cost is an estimate; `branch`, if the attempt's commits are on one. `jitter` is drawn with the operation, so that a replay
+    computes the same time for the next try.
     """
 
     verb: ClassVar[str] = "fail"
@@ -51,6 +54,7 @@ class Fail(Operation):
             "model",
             "progress",
             "reason",
+            "resets_at",
             "token_counts",
         }
     )
@@ -59,6 +63,13 @@ class Fail(Operation):
     def prepare(cls, args: dict[str, Any], runtime: Runtime | None) -> None:
         if "jitter" not in args:
             args["jitter"] = round(minting(runtime).random(), 4)
+        rests = failure_kinds.of(args.get("reason") or "").rests != "nobody"
+        if rests and runtime is not None and not args.get("resets_at"):
+            from bd.policy.reset_times import stated_reset  # noqa: PLC0415  time zones, for the failures of providers alone
+
+            stated = stated_reset(str(args.get("error") or ""), runtime.now())
+            if stated is not None:
+                args["resets_at"] = time_text(stated)
 
     def decide(self, snapshot: Snapshot, context: DecisionContext) -> Change:
         kind = retry.check_kind(self.args.get("reason") or "")
@@ -94,10 +105,17 @@ class Fail(Operation):
         beads, done, failed = self.each(self.args["ids"], snapshot, give_up)
         change = Change(beads, subject("fail", done, self.by), touched=tuple(done), failures=tuple(failed))
         alive = self.agent if any(ending.agent == self.agent for ending in endings) else None
-        counted = [] if kind in retry.NOT_OF_THE_AGENT else endings
-        return with_capacity(
-            change, snapshot, left, context.now, alive=alive, endings=counted
-        )  # a dead letter ends every claim on it
+        row = failure_kinds.of(kind)
+        counted = endings if row.counts_for_agent else []
+        # A dead letter ends every claim on it.
+        change = with_capacity(change, snapshot, left, context.now, alive=alive, endings=counted)
+        for ending in endings if row.rests != "nobody" else ():
+            change = with_rest(change, snapshot, ending.agent, kind, self.asked_at, self._resets_at())
+        return change
+
+    def _resets_at(self) -> datetime | None:
+        stated = self.args.get("resets_at")
+        return instant_of(stated) if stated else None
 
     def _charged(self, bead: Bead) -> Bead:
         """Return the bead with the total cost of the attempt, if measured."""

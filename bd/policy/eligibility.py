@@ -16,7 +16,7 @@ from bd.core.model import Overlay
 from bd.core.schema import AGENTS_DIR
 from bd.core.settings import hub_setting
 from bd.core.times import age_text, instant_of
-from bd.policy import capacity
+from bd.policy import account_rest, capacity
 from bd.policy.budget import Purse
 from bd.policy.preference import kept_until
 from bd.policy.ranking import is_critical, longest_waiting_is_due
@@ -87,10 +87,12 @@ class Eligibility:
     """The beads that one agent may take at one commit and one instant.
 
     `idle` concerns the agent, `reasons` one bead, `beads` both. A bead routed to an agent that is away is open to everyone.
+    `account` is the installation that it is about to work with, if it is known (account_rest.py).
     """
 
-    def __init__(self, snapshot: Snapshot, agent: str, now: datetime) -> None:
+    def __init__(self, snapshot: Snapshot, agent: str, now: datetime, account: str = "") -> None:
         self.agent = agent
+        self._account = account
         self._snapshot, self._now = snapshot, now
         self._purse = Purse(agent, snapshot, now)
         self._readiness = Readiness(snapshot, now)
@@ -104,7 +106,7 @@ class Eligibility:
     def idle(self) -> Reason | None:
         """Return why the agent gets no work at all now, whatever is ready; None if it may claim.
 
-        The codes: paused, offline, draining, pool_full, overloaded, busy.
+        The codes: paused, offline, draining, resting, pool_full, overloaded, busy.
         """
         if not self._idle:
             self._idle.append(self._own_state())
@@ -118,6 +120,9 @@ class Eligibility:
         duty = capacity.duty_of(name, snapshot)
         if duty:
             return Reason(duty, f"{name} is {duty}")
+        hold = account_rest.hold_of(name, snapshot, now, self._account)
+        if hold is not None:
+            return Reason(account_rest.CODE, hold.text, hold.trial or None)
         if capacity.room(name, snapshot, now) != 0:
             return None
         if capacity.pool_room(name, snapshot, now) == 0:
@@ -131,9 +136,20 @@ class Eligibility:
         return Reason("busy", f"{name} holds {len(held)} of {capacity.limit_of(name, snapshot)} beads: {holds}")
 
     def retry_after_s(self, reason: Reason) -> int:
-        """Return after how many seconds to ask again after `idle`: at the probe of an overload, else in one interval."""
-        wait_s = capacity.probe_in_s(self.agent, self._snapshot, self._now) if reason.code == "overloaded" else 0.0
+        """Return after how many seconds to ask again after `idle`: when an overload or a rest lets it try, else in one interval."""
+        wait_s = 0.0
+        if reason.code == "overloaded":
+            wait_s = capacity.probe_in_s(self.agent, self._snapshot, self._now)
+        elif reason.code == account_rest.CODE:
+            hold = account_rest.hold_of(self.agent, self._snapshot, self._now, self._account)
+            wait_s = hold.wait_s if hold is not None else 0.0
         return max(1, round(wait_s or interval_of(self._snapshot.agent(self.agent) or {})))
+
+    def room(self) -> int | None:
+        """Return how many more beads the agent may take; None if there is no limit. An account on trial takes one."""
+        room = capacity.room(self.agent, self._snapshot, self._now)
+        is_on_trial = account_rest.is_on_trial(self.agent, self._snapshot, self._now, self._account)
+        return min(1, 1 if room is None else room) if is_on_trial else room
 
     def reasons(self, bead: Bead) -> list[Reason]:
         """Return why the agent may not take this ready bead, apart from the agent's own state; empty if it may."""
@@ -320,8 +336,10 @@ def _fallback_reason(
 
 
 def _takes_work(name: str, snapshot: Snapshot, now: datetime) -> bool:
-    """Return whether the agent looks for work by itself: it is online, and neither set offline nor draining."""
-    return capacity.duty_of(name, snapshot) is None and not capacity.is_presumed_offline(name, snapshot, now)
+    """Return whether the agent looks for work by itself: it is online, neither set offline nor draining, and its account works."""
+    if capacity.duty_of(name, snapshot) is not None or capacity.is_presumed_offline(name, snapshot, now):
+        return False
+    return account_rest.hold_of(name, snapshot, now) is None
 
 
 # --- may it take anything -----------------------------------------------------------------------

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from bd.core.errors import BdError
 from bd.core.schema import AGENTS_DIR
 from bd.core.times import duration_s, instant_of, timedelta
+from bd.policy.failure_kinds import NOT_OF_THE_BEAD
 from bd.policy.roles import SKILL_RULES, skills_of
 
 if TYPE_CHECKING:
@@ -101,7 +102,8 @@ def causes(snapshot: Snapshot, now: datetime, rules: Rules) -> list[Cause]:
     for bead in _whole(snapshot):
         for kind, name in _names(bead):
             since = max(begin, ended.get(f"{LABEL}/{kind}/{name}", begin))
-            stamped = [Failed(str(one["at"]), bead.id, one) for one in bead.get("failures", []) if one.get("at")]
+            own = [one for one in bead.get("failures", []) if one.get("at") and one.get("reason") not in NOT_OF_THE_BEAD]
+            stamped = [Failed(str(one["at"]), bead.id, one) for one in own]
             counted = [one for one in stamped if since < instant_of(one.at) <= now]
             if counted:
                 failed.setdefault((kind, name), []).extend(counted)

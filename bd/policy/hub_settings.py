@@ -14,7 +14,8 @@ from bd.core.schema import AGENT_FIELDS, TYPES
 from bd.core.settings import KEYS, PLACE_KEYS, PROCESS_KEYS, may_set, stored
 from bd.core.times import duration_s, duration_text
 from bd.policy import friction, overload, stealing
-from bd.policy.retry import KINDS, NO_RETRY_ON, STRATEGIES, Rule
+from bd.policy.failure_kinds import KINDS, NO_RETRY_ON
+from bd.policy.retry import STRATEGIES, Rule
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -151,6 +152,7 @@ _ELSEWHERE = {
     "cool_down": "`bd agent add NAME --cool-down 5m`",
     "start": "`bd agent add NAME --start COMMAND`",
     "with": "`bd agent add NAME --with claude`",
+    "account": "`bd agent add NAME --account TEXT`",
     "skills": "`bd agent add NAME --skills fix --label ui --type bug`",
 }
 _ELSEWHERE = {**dict.fromkeys(AGENT_FIELDS, "a key of an agent's file, .beads/agents/NAME.yaml"), **_ELSEWHERE}

@@ -16,6 +16,7 @@ from bd.core.errors import AlreadyClosed, BadInput, StaleToken, WrongState
 from bd.core.times import instant_of, time_text, timedelta
 from bd.policy import advisory_claims
 from bd.policy.claims import touch as touch  # noqa: PLC0414  code that changes beads takes it from here
+from bd.policy.failure_kinds import NOT_OF_THE_BEAD
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -107,10 +108,18 @@ def _given_back_until(bead: Bead, at: datetime) -> str | None:
 
 
 def given_back_in_a_row(bead: Bead) -> int:
-    """Return how often the bead was claimed and given back since it was created, or since its last failed attempt."""
-    failures = bead.get("failures")
+    """Return how often the bead was claimed and given back since it was created, or since its last failed attempt.
+
+    Failures that are not the bead's, as while a provider is away, neither count nor end the row.
+    """
     forgiven: int = bead.get("attempts_forgiven", 0)
-    return min(forgiven, bead.attempts - (failures[-1].get("attempt", 0) if failures else 0))
+    not_its_own: int = 0
+    for failure in reversed(bead.get("failures", [])):
+        if failure.get("reason") not in NOT_OF_THE_BEAD:
+            since: int = bead.attempts - failure.get("attempt", 0)
+            return max(0, min(forgiven, since) - not_its_own)
+        not_its_own += failure.get("times", 1)
+    return max(0, min(forgiven, bead.attempts) - not_its_own)
 
 
 def is_given_back_too_often(bead: Bead) -> bool:

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from bd.core.backoff import grown_s
 from bd.core.errors import BadInput, WrongState
 from bd.core.times import age_text, duration_s, instant_of, time_text, timedelta
-from bd.policy import lifecycle, notification
+from bd.policy import failure_kinds, lifecycle, notification
+from bd.policy.failure_kinds import KINDS, LOST, NO_RETRY_ON, NOT_OF_THE_BEAD
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -21,35 +22,7 @@ if TYPE_CHECKING:
     from bd.core.model import Bead
     from bd.core.settings import Settings
 
-KINDS = (
-    "timeout",
-    "crash",
-    "rate_limit",
-    "invalid_output",
-    "conflict",
-    "stalled",
-    "lost",
-    "auth_failure",
-    "budget_exceeded",
-    "cancelled",
-    "other",
-    "overloaded",
-    "provider_error",
-    "quota",
-    "agent_crash",
-    "bad_output",
-    "denied",
-    "no_change",
-    "conflict",
-    "turn_limit",
-)
 STRATEGIES = ("exponential", "fixed", "immediate")
-# Failures that a retry can't fix.
-NO_RETRY_ON = frozenset({"auth_failure", "budget_exceeded", "cancelled"})
-# The worker was taken away: that says nothing about the bead.
-LOST = "lost"
-# Failures that say nothing about the agent.
-NOT_OF_THE_AGENT = frozenset({LOST, "cancelled"})
 POISON_AGENTS, POISON_ATTEMPTS = 2, 3
 
 
@@ -152,11 +125,15 @@ def failure_of(bead: Bead, reason: str, error: str, at: datetime, **known: Any) 
 def after_failure(bead: Bead, failure: Mapping[str, Any], settings: Settings, at: datetime, jitter: float, uid: str = "") -> Bead:
     """Return the claimed bead after a failed attempt: open again with a `retry_at`, or a dead letter.
 
+    A failure that is not the bead's own gives it back, whatever its rules say.
+
     `failure` has the keys of an entry of `failures`; `jitter` is a number from 0 to 1, drawn when the operation was made, whose
     `uid` names the notification of a dead letter. Raises WrongState if nobody works on the bead.
     """
     if bead.claim is None and bead.status != "in_progress":
         raise WrongState(f"{bead.id} is {bead.status}, nobody works on it", id=bead.id)
+    if failure.get("reason") in NOT_OF_THE_BEAD:
+        return _given_back(bead, failure, at)
     rule = rule_of(bead, settings)
     failed = lifecycle.unclaimed(bead).evolve(
         failures=[*bead.get("failures", []), dict(failure)], retry_at=None, status_reason=None
@@ -170,6 +147,24 @@ def after_failure(bead: Bead, failure: Mapping[str, Any], settings: Settings, at
     return lifecycle.touch(failed.evolve(status="open", retry_at=due), at)
 
 
+def _given_back(bead: Bead, failure: Mapping[str, Any], at: datetime) -> Bead:
+    """Return the bead open again at once, with the attempt forgiven.
+
+    Of several such failures in a row the latest is kept, and their number (`times`).
+    """
+    before = list(bead.get("failures", []))
+    entry = dict(failure)
+    if before and before[-1].get("reason") in NOT_OF_THE_BEAD:
+        earlier = before.pop()
+        entry = {
+            **({"branch": earlier["branch"]} if earlier.get("branch") else {}),
+            **entry,
+            "times": earlier.get("times", 1) + 1,
+        }
+    opened = lifecycle.released(bead, None, at)
+    return opened.evolve(failures=[*before, entry], retry_at=None)
+
+
 def _whole_second(instant: datetime) -> str:
     """Return the instant's text in whole seconds, rounded up: never too early."""
     return time_text(instant + timedelta(microseconds=-instant.microsecond % 1_000_000))
@@ -178,7 +173,8 @@ def _whole_second(instant: datetime) -> str:
 def is_poison(bead: Bead) -> bool:
     """Return whether the bead fails whoever tries it: three failed attempts by two agents since its attempts were last reset."""
     counted = bead.attempts_counted
-    recent = bead.get("failures", [])[-counted:] if counted else []
+    used = [failure for failure in bead.get("failures", []) if failure.get("reason") not in NOT_OF_THE_BEAD]
+    recent = used[-counted:] if counted else []
     own = [failure for failure in recent if failure.get("reason") != LOST]
     return len(own) >= POISON_ATTEMPTS and len({failure.get("agent") for failure in own}) >= POISON_AGENTS
 
@@ -190,6 +186,10 @@ def outlook(bead: Bead, settings: Settings, now: datetime) -> str:
     if bead.status == "dead_letter":
         return f"given up after {tries}{', because it fails for every agent' if bead.get('poison_pill') else ''}: bd dlq show {bead.id}"
     wait = (instant_of(bead.get("retry_at")) - now).total_seconds() if bead.get("retry_at") else 0.0
+    last = (bead.get("failures") or [{}])[-1]
+    if last.get("reason") in NOT_OF_THE_BEAD:
+        whose = failure_kinds.of(last["reason"]).whose
+        return f"open to others at once, and no attempt was used: {last['reason']} is the {whose}'s failure; the account rests"
     when = f"in {age_text(ceil(wait))}" if wait > 0 else "at once"
     return f"tried again {when}, attempt {counted} of {limit_of(bead, settings)}"
 

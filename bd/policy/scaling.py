@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from bd.core.backoff import grown_s
-from bd.policy import capacity
+from bd.policy import account_rest, capacity
 from bd.policy.eligibility import Eligibility, pause_of, pause_words
 from bd.policy.work_queue import ready_beads
 
@@ -75,6 +75,21 @@ def why_none(pool: Pool, snapshot: Snapshot, now: datetime) -> str:
 def awaited(pool: Pool, snapshot: Snapshot, now: datetime) -> set[str]:
     """Return the members whose own queue has work: nobody else is offered it, so they are started first."""
     return {name for name in _claimable(pool, snapshot, now) if name}
+
+
+def held_back(pool: Pool, snapshot: Snapshot, now: datetime) -> str:
+    """Return why no more than the minimum is to be started: the fleet is paused, or an account of the pool rests; "" if neither."""
+    if pause_of(snapshot):
+        return "the fleet is paused"
+    holds = (account_rest.hold_of(name, snapshot, now) for name in (pool.name, *pool.members))
+    return next((hold.text for hold in holds if hold is not None), "")
+
+
+def tried_size(pool: Pool, wanted: int | None, running: int, snapshot: Snapshot, now: datetime) -> int | None:
+    """Return the wanted size, but no growth beyond one member while the pool's account is tried after a rest."""
+    if wanted is None or not any(account_rest.is_on_trial(name, snapshot, now) for name in (pool.name, *pool.members)):
+        return wanted
+    return min(wanted, max(1, running))
 
 
 def _claimable(pool: Pool, snapshot: Snapshot, now: datetime) -> list[str]:

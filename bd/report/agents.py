@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from bd.core.model import Snapshot
 
 # Only the tracked file counts for these: a heartbeat repeats them as its sender last knew them.
-_TRACKED = ("recent", "failed_tasks", "overloaded_at")
+_TRACKED = ("recent", "failed_tasks", "overloaded_at", "account", "rest")
 
 
 def names_of(snapshot: Snapshot) -> list[str]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from bd.core.schema import AGENTS_DIR, CAPACITY_DIR
 from bd.core.times import instant_of
 from bd.policy import overload
+from bd.policy.account_rest import names_of, rests_of
 from bd.policy.capacity import duty_of, held_by, is_overloaded, is_presumed_offline, tracked
 from bd.policy.lifecycle import given_back_in_a_row, is_given_back_too_often, waits_for_human
 from bd.report.selection import dead_letters
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from bd.core.model import Bead, Snapshot
+    from bd.policy.account_rest import Rest
     from bd.policy.liveness import Stall
     from bd.store import KeptCommit, QueuedWrite
 
@@ -34,6 +36,7 @@ class Attention(NamedTuple):
     overloaded: list[dict[str, Any]]
     given_back: list[dict[str, Any]]
     repos: list[dict[str, Any]]
+    outages: list[dict[str, Any]]
 
     @property
     def total(self) -> int:
@@ -42,7 +45,7 @@ class Attention(NamedTuple):
     def as_json(self) -> dict[str, Any]:
         """Return the kinds and the total; kinds that were added later come last."""
         shown = self._asdict()
-        newer = {kind: shown.pop(kind) for kind in ("unpublished", "overloaded", "given_back", "repos")}
+        newer = {kind: shown.pop(kind) for kind in ("unpublished", "overloaded", "given_back", "repos", "outages")}
         return {**shown, "total": self.total, **newer}
 
 
@@ -70,8 +73,9 @@ def gather(
         [damage._asdict() for damage in snapshot.damages],
         _oldest_first(_unpublished(one, now) for one in unpublished if one.uid not in reasons),
         _oldest_first(_overloaded(name, snapshot, now) for name in _names(snapshot) if _is_worn_out(name, snapshot)),
-        _oldest_first(_given_back(bead, now) for bead in live if is_given_back_too_often(bead)),
+        _oldest_first(_given_back(bead, now) for bead in _given_back_too_often(live, snapshot)),
         list(repos),
+        _oldest_first(_outage(rest, snapshot, now) for rest in rests_of(snapshot, now).values()),
     )
 
 
@@ -142,6 +146,16 @@ def _given_back(bead: Bead, now: datetime) -> dict[str, Any]:
     since = bead.updated_at
     times = given_back_in_a_row(bead)
     return _set(**_named(bead, since, now), times=times, reason=bead.get("status_reason"), retry_at=bead.get("retry_at"))
+
+
+def _given_back_too_often(live: Iterable[Bead], snapshot: Snapshot) -> list[Bead]:
+    likely = [bead.id for bead in live if is_given_back_too_often(bead)]  # without their failures, which say what does not count
+    return [bead for bead in snapshot.wholes(likely) if is_given_back_too_often(bead)]
+
+
+def _outage(rest: Rest, snapshot: Snapshot, now: datetime) -> dict[str, Any]:
+    agents = [name for name in _names(snapshot) if rest.account in names_of(name, snapshot)]
+    return _set(**rest.as_json(), age_s=_age_s(rest.since, now), agents=agents, needs_person=rest.needs_person or None)
 
 
 def _offline(name: str, snapshot: Snapshot, now: datetime) -> dict[str, Any]:

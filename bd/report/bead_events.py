@@ -159,7 +159,7 @@ def _reason(what: str, before: Bead | None, after: Bead | None) -> str:
         return ""
     if what in ("failed", "freed", "dead letter"):
         failures = after.get("failures") or []
-        if len(failures) > len((before.get("failures") if before else None) or []):
+        if failures and failures != ((before.get("failures") if before else None) or []):
             last = failures[-1]
             return ": ".join(str(last[key]) for key in ("reason", "error") if last.get(key))
     if what in ("closed", "cancelled"):

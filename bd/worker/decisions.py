@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from bd.core.backoff import grown_s
 from bd.core.errors import BadInput, Damaged, NotFound, StaleToken, TryAgain
 from bd.core.value import Value
+from bd.policy import account_rest
 from bd.policy.pacing import AGAIN_S
 from bd.worker.result import FAILED, Outcome
 
@@ -135,9 +136,17 @@ def looks_again(standing: Standing, plan: Plan, *, tip: str, tip_now: str) -> bo
     return tip_now != tip and not standing.has_looked_again and not standing.stops and wants_more(standing, plan)
 
 
-def next_look_in_s(pace_s: float, stall_s: float | None, turn_s: float | None) -> float:
-    """Return when to look again after finding nothing: by pace, when a claim may have stalled, or when a bead becomes due."""
-    waits_s = [pace_s]
+def account_wait_s(nothing: BdError) -> float | None:
+    """Return when the rest of the agent's account ends, or its trial; None if that is not why there was nothing."""
+    wait_s = nothing.data.get("retry_after_s") if nothing.data.get("reason") == account_rest.CODE else None
+    return None if wait_s is None else float(wait_s)
+
+
+def next_look_in_s(pace_s: float, stall_s: float | None, turn_s: float | None, account_s: float | None = None) -> float:
+    """Return when to look again after finding nothing: by pace, when a claim may have stalled, when a bead becomes due, or when
+    the account's rest ends.
+    """
+    waits_s = [pace_s] if account_s is None else [pace_s, account_s]
     if stall_s is not None:
         waits_s.append(stall_s + _AFTER_A_STALL_S)
     if turn_s is not None:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import os
 import shutil
-import socket
 from typing import TYPE_CHECKING
 
 from bd.brief.brief import brief_of
@@ -29,6 +28,7 @@ from bd.operations.fail import Fail
 from bd.operations.human_wait import WaitHuman
 from bd.policy.budget import model_of
 from bd.policy.eligibility import Eligibility
+from bd.policy.failure_kinds import NOT_OF_THE_BEAD
 from bd.policy.readiness import next_turn
 from bd.worker import attempt_log, decisions, drain, heartbeats, progress, time_limit, validation
 from bd.worker.agent_program import program_of
@@ -36,6 +36,7 @@ from bd.worker.attempt_end import keep_rest
 from bd.worker.decisions import Standing
 from bd.worker.events import Events
 from bd.worker.fleet_state import ALONE, look
+from bd.worker.installation import as_claim_args
 from bd.worker.job import Job
 from bd.worker.job_workspace import reserved
 from bd.worker.maintenance import clear_up, keep_house, pack_when_full
@@ -249,7 +250,7 @@ class Worker:
 
     def _claim_args(self, hub: Clone, settings: Settings) -> dict[str, Any]:
         heartbeat = heartbeats.heartbeat_for(hub, hub.snapshot().agent(self.plan.agent) or {}, settings)
-        args = {"agent": self.plan.agent, "host": socket.gethostname(), "heartbeat": heartbeat.as_args()}
+        args = {"agent": self.plan.agent, **as_claim_args(self.plan.command), "heartbeat": heartbeat.as_args()}
         return {**args, **self._stopped_repos.claim_args(hub)}
 
     def _asked(self, **extra: Any) -> dict[str, Any]:
@@ -269,7 +270,7 @@ class Worker:
         pacer.found_none(hub, tip, answer)
         turn = next_turn(hub.snapshot(), now)
         turn_s = (turn - now).total_seconds() + self._runtime.random() if turn is not None else None
-        wait_s = decisions.next_look_in_s(pacer.pace.wait_s(now), rest_s, turn_s)
+        wait_s = decisions.next_look_in_s(pacer.pace.wait_s(now), rest_s, turn_s, decisions.account_wait_s(nothing))
         self._standing = self._standing.found_nothing(nothing, tip, self._runtime.monotonic() + wait_s)
         self._lookout.begin(hub, pacer.pace.interval_s)
         heartbeats.tell(hub, self.plan.agent, pacer.as_json())
@@ -387,7 +388,7 @@ class Worker:
             return RELEASED, outcome.text
         took_s = int(self._runtime.monotonic() - job.child.started_s)
         self._write(hub, Fail(**args, duration_s=took_s, **outcome.failure))
-        return FAILED, f"{outcome.kind}: {outcome.text}"
+        return RELEASED if outcome.kind in NOT_OF_THE_BEAD else FAILED, f"{outcome.kind}: {outcome.text}"
 
     def _close(self, hub: Clone, job: Job, outcome: Outcome, args: dict[str, Any]) -> str:
         reason = outcome.text or "Done"

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from bd.core.nearest import nearest
 from bd.core.redaction import masked, masked_value
-from bd.policy.retry import KINDS
+from bd.core.times import time_text
+from bd.policy.failure_kinds import KINDS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -46,8 +47,8 @@ _MODEL_LIMIT, _KEY_LIMIT, _MOST_FLAWS = 200, 60, 8
 class Outcome(NamedTuple):
     """The outcome of an attempt: `what` (done, failed, released, waiting), the kind of failure, and what to record.
 
-    `is_estimated`: the cost is no amount that the command named. `resets_at` is the time at which a limit of the provider ends,
-    `denials` are the tools that a coding agent was not allowed to use. `flaws` are sentences about the result file.
+    `is_estimated`: the cost is no amount that the command named. `resets_at` is the time (a canonical text) at which a limit of the
+    provider ends, `denials` are the tools that a coding agent was not allowed to use. `flaws` are sentences about the result file.
     """
 
     what: str
@@ -82,6 +83,7 @@ class Outcome(NamedTuple):
             "model": self.model,
             "estimated": self.is_estimated or None,
             "branch": self.branch,
+            "resets_at": self.resets_at,
         }
         return {key: value for key, value in found.items() if value not in (None, "")}
 
@@ -148,6 +150,7 @@ def outcome_of(code: int, result: bytes | None, last_lines: Sequence[str]) -> Ou
         masked_value(said.get("tokens")),
         masked_value(said.get("output")),
         said.get("artifacts"),
+        resets_at=_reset(said.get("resets_at")) if what == FAILED else None,
         model=_text(said.get("model", ""))[:_MODEL_LIMIT],
         flaws=flaws,
     )
@@ -185,6 +188,15 @@ def _cost(said: Any) -> float | None:
     return cost if math.isfinite(cost) and cost >= 0 else None
 
 
+def _reset(said: Any) -> str | None:
+    if said is None:
+        return None
+    from bd.policy.reset_times import stated_time  # noqa: PLC0415  time zones, for the failures of providers alone
+
+    stated = stated_time(said)
+    return None if stated is None else time_text(stated)
+
+
 def _are_tokens(value: Any) -> bool:
     return isinstance(value, dict) and all(_cost(count) is not None for count in value.values())
 
@@ -206,6 +218,7 @@ _SHAPES: dict[str, _Shape] = {
     "cost_usd": _IS_MONEY,
     "tokens": _Shape(_are_tokens, 'counts, such as {"input": 900, "output": 120}'),
     "model": _IS_TEXT,
+    "resets_at": _Shape(lambda value: _reset(value) is not None, "a time with a time zone, or Unix seconds"),
     "output": _Shape(lambda _: True, "anything"),
     "artifacts": _Shape(lambda value: isinstance(value, (list, dict)), "a list"),
 }

@@ -86,10 +86,10 @@ def test_every_table_fits_and_shows_its_values(width: int, local_hub: Clone) -> 
     local_hub.here("create", WIDE, "--id", "hub-b", "--type", "epic")
     local_hub.here("create", "x" * 300, "--id", "hub-c", "--parent", "hub-b")
     local_hub.here("claim", "hub-a", "--agent", "coder")
-    local_hub.here("fail", "hub-a", "--agent", "coder", "--reason", "auth_failure", "--error", f"revoked {WIDE}")
+    local_hub.here("fail", "hub-a", "--agent", "coder", "--reason", "budget_exceeded", "--error", f"revoked {WIDE}")
     rows = {
         ("config", "list"): "prefix +hub +hub",
-        ("dlq", "list"): r"hub-a .* auth_failure.*\S{4}",
+        ("dlq", "list"): r"hub-a .* budget_exceeded.*\S{4}",
         ("list",): "hub-c",
         ("ready",): "hub-c",
         ("agent", "list"): "coder",

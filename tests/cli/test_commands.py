@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 SHARED = ("update hub-bug --claim-mode advisory", "claim hub-bug --agent ann")
-GIVEN_UP = ("fail hub-work --reason auth_failure --error revoked --agent codemonkey",)
+GIVEN_UP = ("fail hub-work --reason budget_exceeded --error revoked --agent codemonkey",)
 PLAN = """\
 title: Field notes
 tasks:
@@ -58,7 +58,7 @@ CASES: dict[str, list[Case]] = {
         Case("fail hub-work --reason crash --error broke --agent codemonkey", "issues", "✓ Failed hub-work — Review"),
         Case("fail hub-work -r timeout -e slow --cost 0.5 --agent codemonkey", "issues", "s, attempt 1 of 3"),
         Case(
-            "fail hub-work --reason auth_failure --error revoked --agent codemonkey",
+            "fail hub-work --reason budget_exceeded --error revoked --agent codemonkey",
             "issues",
             "  hub-work: given up after 1 attempt: bd dlq show hub-work",
         ),
@@ -275,8 +275,8 @@ CASES: dict[str, list[Case]] = {
     "epic": [Case("epic status", "array", "0/2")],
     "dlq": [
         Case("dlq list", "array", "No dead letters."),
-        Case("dlq list", "issues", "hub-work  0s   1         -     auth_failure: revoked  Review the pull request", GIVEN_UP),
-        Case("dlq show hub-work", "issues", "attempt 1: auth_failure (codemonkey", GIVEN_UP),
+        Case("dlq list", "issues", "hub-work  0s   1         -     budget_exceeded: revoked  Review the pull request", GIVEN_UP),
+        Case("dlq show hub-work", "issues", "attempt 1: budget_exceeded (codemonkey", GIVEN_UP),
         Case("dlq show hub-bug", "issues", "has not failed yet"),
         Case("dlq list --unreviewed", "array", "No unreviewed dead letters.", (*GIVEN_UP, "dlq review hub-work")),
         Case("dlq review hub-work --note seen", "issues", "✓ Reviewed: hub-work", GIVEN_UP),

@@ -164,7 +164,7 @@ def test_a_command_of_the_clone_s_own_ends_with_bd(key: str, number: int, clone:
     (tmp_path / "plan.json").write_text(json.dumps(plan))
     ada.here("create", "--file", str(tmp_path / "plan.json"))
     ada.here("claim", "hub-a", "--agent", "coder")
-    deed = ["close", "hub-a"] if key == "validators" else ["fail", "hub-a", "--reason", "auth_failure", "--error", "revoked"]
+    deed = ["close", "hub-a"] if key == "validators" else ["fail", "hub-a", "--reason", "budget_exceeded", "--error", "revoked"]
     bd = subprocess.Popen([*BD, *deed, "--agent", "coder"], cwd=ada.path, stdout=-1, stderr=-1, start_new_session=True)
     pids = pids_of("deaf with daemons", said)
     bd.send_signal(number)

@@ -52,10 +52,10 @@ def kinds(bead: Bead) -> list[str]:
 def a_retry_succeeded(folder: Path) -> None:
     steps = [bead for _, bead in history(folder / "hub.git", "Research: three competitors")]
     failed = next(bead for bead in steps if kinds(bead))
-    assert (kinds(failed), failed.status, failed.claim) == (["rate_limit"], "open", None)
+    assert (kinds(failed), failed.status, failed.claim) == (["timeout"], "open", None)
     assert failed.get("retry_at") > failed.updated_at
     last = steps[-1]
-    assert (last.status, last.attempts, kinds(last)) == ("closed", 2, ["rate_limit"])
+    assert (last.status, last.attempts, kinds(last)) == ("closed", 2, ["timeout"])
     assert last.get("cost")["usd"] == 1.6
     assert [entry["usd"] for entry in last.get("cost")["attempts"]] == [0.4, 1.2]
 

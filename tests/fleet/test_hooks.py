@@ -34,7 +34,7 @@ def give_up(clone: Clone, *names: str) -> None:
     for name in names:
         clone.here("create", f"Try {name}", "--id", name)
         clone.here("claim", name, "--agent", "coder")
-        clone.here("fail", name, "--agent", "coder", "--reason", "auth_failure", "--error", "the key is revoked")
+        clone.here("fail", name, "--agent", "coder", "--reason", "budget_exceeded", "--error", "the key is revoked")
 
 
 # The parent of a hook is its supervisor, whose parent is bd.
@@ -66,7 +66,7 @@ def test_people_are_told_once_by_whoever_has_a_hook(clone: Clones, hub: Path, tm
     assert {result.code for result in results} <= {0, 3}
     [message] = told(heard)
     assert message["key"] == first.get("notified")["key"]
-    assert (message["event"], message["id"], message["reason"]) == ("dead_letter", "hub-a", "auth_failure")
+    assert (message["event"], message["id"], message["reason"]) == ("dead_letter", "hub-a", "budget_exceeded")
     assert (message["agent"], message["error"], message["attempts"]) == ("coder", "the key is revoked", 1)
     done = tip_bead(hub, "hub-a")
     assert done is not None
@@ -83,7 +83,7 @@ def test_who_gives_up_tells_at_once(clone: Clones, tmp_path: Path) -> None:
     assert [message["id"] for message in told(heard)] == ["hub-a"]
     one.here("dlq", "retry", "hub-a")
     one.here("claim", "hub-a", "--agent", "coder")
-    one.here("fail", "hub-a", "--agent", "coder", "--reason", "auth_failure", "--error", "again")
+    one.here("fail", "hub-a", "--agent", "coder", "--reason", "budget_exceeded", "--error", "again")
     assert len({message["key"] for message in told(heard)}) == 2, "each transition has its own"
 
 
@@ -179,7 +179,7 @@ def test_without_the_extra_a_url_says_what_is_missing(clone: Clones, monkeypatch
     hook(one, "slack://token/channel")
     one.here("create", "Try", "--id", "hub-a")
     one.here("claim", "hub-a", "--agent", "coder")
-    failed = one.here("fail", "hub-a", "--agent", "coder", "--reason", "auth_failure", "--error", "x")
+    failed = one.here("fail", "hub-a", "--agent", "coder", "--reason", "budget_exceeded", "--error", "x")
     assert "pip install 'gitbeads[notify]'" in failed.err
 
 

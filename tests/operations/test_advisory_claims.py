@@ -244,7 +244,7 @@ def test_a_failure_counts_and_the_others_go_on() -> None:
 def test_a_dead_letter_ends_every_claim() -> None:
     hub = store()
     token, other = claim(hub, "ann"), claim(hub, "ben")
-    fail(hub, "ann", token, reason="auth_failure")
+    fail(hub, "ann", token, reason="budget_exceeded")
     bead = hub.bead("hub-a")
     assert (bead.status, bead.claims) == ("dead_letter", [])
     assert capacity(hub, "ben") == 0

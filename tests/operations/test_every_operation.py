@@ -10,7 +10,7 @@ import pytest
 from bd.core import versions
 from bd.core.errors import BdError, NewerFormat, NoSuchBead, OlderAgents
 from bd.core.schema import CONFIG_PATH, SIGNERS_PATH, agent_path, capacity_path, trigger_path
-from bd.operations.agents import AddAgent, ClearAgent, RemoveAgent, RenameAgent
+from bd.operations.agents import AddAgent, ClearAgent, RemoveAgent, RenameAgent, WakeAgent
 from bd.operations.archive import Archive
 from bd.operations.base import REGISTRY, Operation
 from bd.operations.beads import Comment, Delete, Update, Write
@@ -56,6 +56,9 @@ DAILY = {"name": "daily", "uid": "u", "cron": "0 9 * * *", "tz": "UTC", "title":
 KEY = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIMPtnXqCtLQCs/Fp/vzPtTTeZm7u4gp/iLsqGYGJQD3E"
 
 
+REST = {"until": "2026-02-21T15:01:00Z", "reason": "rate_limit", "account": "agent:tired", "since": "2026-02-21T15:00:00Z"}
+
+
 def a_hub() -> MemoryStore:
     """Some beads in different states, and the agents coder and other."""
     return MemoryStore(
@@ -76,6 +79,7 @@ def a_hub() -> MemoryStore:
             agent_path("coder"): {"name": "coder", "role": "coding", "max_concurrent": 5},
             SIGNERS_PATH: {"lines": [f"other {KEY[:-4]}AAAA their key"]},
             capacity_path("coder"): {"agent": "coder", "status": "available", "current_tasks": 1, "max_concurrent": 5},
+            capacity_path("tired"): {"agent": "tired", "rest": REST},
             capacity_path("failing"): {"agent": "failing", "status": "offline", "recent": ["failed", "failed"]},
             capacity_path("resting"): {"agent": "resting", "idle": True, "idle_since": CREATED_AT, "last_heartbeat": AT},
         },
@@ -184,6 +188,7 @@ CASES: dict[str, Case] = {
     "agent remove": Case(lambda: RemoveAgent(agent="coder", release=True, **by()), has_name=False),
     "agent rename": Case(lambda: RenameAgent(agent="coder", to="gibbon", release=True, **by()), has_name=False),
     "agent clear": Case(lambda: ClearAgent(agent="failing", **by())),
+    "agent wake": Case(lambda: WakeAgent(agent="tired", **by())),
     "drain": Case(lambda: SetDuty(agent="coder", duty="draining", known=True, **by())),
     "online": Case(lambda: SetDuty(agent="failing", duty="available", ends="offline", **by())),
     "board": Case(lambda: PublishBoard(path="BOARD.md", text="# hub", **by())),

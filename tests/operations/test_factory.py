@@ -43,7 +43,7 @@ AGENTS = ("coder", "reader")
 CEILING = 6.0
 SETTINGS = merge([])
 picks = st.integers(0, 30)
-kinds = st.sampled_from(["crash", "timeout", "auth_failure", "invalid_output", "lost"])
+kinds = st.sampled_from(["crash", "timeout", "budget_exceeded", "invalid_output", "lost"])
 
 
 class Factory(RuleBasedStateMachine):

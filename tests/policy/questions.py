@@ -24,7 +24,7 @@ from tests.clocks import START
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-NAMES = ["coder", "other", "failing", "resting", "swarm", "nobody"]
+NAMES = ["coder", "other", "failing", "resting", "tired", "swarm", "nobody"]
 # A parameter that says by which snapshot a question is answered.
 _ABOUT = {"snapshot", "readiness", "dags", "ranking"}
 
@@ -59,6 +59,11 @@ def _values(snapshot: Snapshot) -> dict[str, list[Any]]:
         "friction.rules": [friction.rules_of(snapshot)],
         "stealing.rules": [None, stealing.rules_of(snapshot)],
         "sights": [{}],
+        "given": ["", "kit@build-1/ada"],
+        "account": ["", "kit@build-1/ada"],
+        "kind": ["crash", "rate_limit", "auth_failure", "agent_crash"],
+        "wanted": [None, 3],
+        "running": [0, 2],
         "settings": [merge([("hub", snapshot.config())])],
         "board_path": ["", "docs/board.md"],
         "key": [""],

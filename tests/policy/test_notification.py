@@ -38,7 +38,7 @@ def test_when_people_have_to_be_told(bead: Any, is_due: bool) -> None:
 
 
 def test_each_transition_has_a_name_of_its_own() -> None:
-    failure = retry.failure_of(held(), "auth_failure", "No.", START)
+    failure = retry.failure_of(held(), "budget_exceeded", "No.", START)
     first = retry.after_failure(held(reviewed=True, resolution="retry"), failure, merge([]), START, 0.5, "U1")
     assert (first.status, first.get("notified")) == ("dead_letter", {"key": "U1/hub-a"})
     assert (first.get("reviewed"), first.get("resolution")) == (None, None), "nobody has looked at this one yet"

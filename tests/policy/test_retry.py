@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from bd.core.errors import BadInput, WrongState
 from bd.core.settings import merge
 from bd.core.times import instant_of, time_text
-from bd.policy import claims, lifecycle, retry
+from bd.policy import claims, failure_kinds, lifecycle, retry
 from tests.clocks import START
 from tests.memory import held, make_bead
 
@@ -110,8 +110,9 @@ def test_the_last_attempt_ends_it(attempts: int, forgiven: int, own: int | None,
 
 
 KINDS: list[tuple[str, dict[str, Any], str]] = [
-    *[(kind, {}, "open") for kind in ("timeout", "crash", "rate_limit", "invalid_output", "stalled", "lost", "other", "unheard")],
-    *[(kind, {}, "dead_letter") for kind in ("auth_failure", "budget_exceeded", "cancelled")],
+    *[(kind, {}, "open") for kind in ("timeout", "crash", "invalid_output", "stalled", "lost", "other", "unheard")],
+    *[(kind, {}, "open") for kind in ("denied", "no_change", "conflict", "turn_limit", "bad_output")],
+    *[(kind, {}, "dead_letter") for kind in ("budget_exceeded", "cancelled")],
     ("timeout", {"retry_on": ["crash"]}, "dead_letter"),
     ("crash", {"retry_on": ["crash"]}, "open"),
     ("crash", {"retry_on": "crash"}, "open"),
@@ -120,14 +121,14 @@ KINDS: list[tuple[str, dict[str, Any], str]] = [
     ("unheard", {"retry_on": ["unheard"]}, "open"),
     ("lost", {"retry_on": ["crash"]}, "open"),
     ("crash", {"retry_on": []}, "dead_letter"),
-    ("auth_failure", {"retry_on": ["auth_failure"]}, "open"),
-    ("budget_exceeded", {"retry_on": ["auth_failure"]}, "dead_letter"),
+    ("cancelled", {"retry_on": ["cancelled"]}, "open"),
+    ("budget_exceeded", {"retry_on": ["cancelled"]}, "dead_letter"),
     ("crash", {"no_retry_on": ["crash"]}, "dead_letter"),
     ("lost", {"no_retry_on": ["lost"]}, "dead_letter"),
-    ("auth_failure", {"no_retry_on": ["crash"]}, "open"),
+    ("cancelled", {"no_retry_on": ["crash"]}, "open"),
     ("crash", {"retry_on": ["crash"], "no_retry_on": ["crash"]}, "dead_letter"),
     ("crash", {"retry_on": 7, "no_retry_on": {"a": 1}}, "open"),
-    ("auth_failure", {"no_retry_on": 7}, "dead_letter"),
+    ("cancelled", {"no_retry_on": 7}, "dead_letter"),
 ]
 
 
@@ -140,7 +141,45 @@ def test_a_kind_that_nobody_knows_is_named_with_those_there_are() -> None:
     assert retry.check_kind("crash") == "crash"
     with pytest.raises(BadInput) as refusal:
         retry.check_kind("boom")
-    assert all(kind in (refusal.value.hint or "") for kind in retry.KINDS)
+    assert all(kind in (refusal.value.hint or "") for kind in failure_kinds.KINDS)
+
+
+NOT_OF_THE_BEAD = sorted(failure_kinds.NOT_OF_THE_BEAD)
+
+
+def test_these_failures_are_not_the_beads() -> None:
+    assert NOT_OF_THE_BEAD == ["agent_crash", "auth_failure", "overloaded", "provider_error", "quota", "rate_limit"]
+
+
+@pytest.mark.parametrize("kind", NOT_OF_THE_BEAD)
+@pytest.mark.parametrize("rule", [{}, {"retry_on": ["crash"]}, {"no_retry_on": NOT_OF_THE_BEAD}, {"max_delay": "1h"}])
+def test_a_failure_that_is_not_the_beads_uses_no_attempt_whatever_its_rules_say(kind: str, rule: dict[str, Any]) -> None:
+    after = failed(held(attempts=3, attempts_forgiven=0, retry=rule or None), kind)
+    assert (after.status, after.attempts, after.attempts_counted, after.get("retry_at")) == ("open", 3, 2, None)
+    assert after.get("retry") == (rule or None), "an imported rule is kept"
+    again = failed(claimed(after), kind)
+    assert (again.attempts, again.attempts_counted, again.get("poison_pill")) == (4, 2, None)
+    assert [(one["reason"], one["attempt"], one.get("times")) for one in again.get("failures")] == [(kind, 4, 2)]
+
+
+def test_failures_that_are_not_the_beads_do_not_make_it_a_poison_pill() -> None:
+    bead = make_bead()
+    for number, kind in enumerate(["crash", "rate_limit", "crash", "quota", "auth_failure", "lost"]):
+        bead = failed(claimed(bead, f"agent-{number % 2}"), kind)
+    assert (bead.status, bead.attempts_counted) == ("dead_letter", 3), "the limit counts its own and lost workers"
+    assert bead.get("poison_pill") is None
+    before = make_bead(attempts=3, failures=[{"reason": "rate_limit", "agent": name} for name in "abc"])
+    assert not retry.is_poison(before), "so it was recorded by older versions"
+
+
+def test_outages_neither_count_as_given_back_nor_end_a_row_of_it() -> None:
+    bead, rows = make_bead(), []
+    for end in ["back", "back", "rate_limit", "back", "quota", "rate_limit", "back", "back", "crash", "overloaded", "back"]:
+        taken = claimed(bead)
+        bead = lifecycle.released(taken, "no", START, spaced=True) if end == "back" else failed(taken, end)
+        rows.append(lifecycle.given_back_in_a_row(bead))
+        assert not (end == "rate_limit" and bead.get("retry_at")), "it is free for others at once"
+    assert rows == [1, 2, 2, 3, 3, 3, 4, 5, 0, 0, 1]
 
 
 # --- the delay --------------------------------------------------------------------------------
@@ -282,7 +321,7 @@ def _after(bead: Bead, step: str, agent: str, settings: Any) -> Bead:
     if step == "claim":
         return claimed(bead, agent) if bead.status == "open" else bead
     if step in ("fail", "lost", "final"):
-        kind = {"fail": "crash", "lost": "lost", "final": "auth_failure"}[step]
+        kind = {"fail": "crash", "lost": "lost", "final": "budget_exceeded"}[step]
         return failed(bead, kind, settings=settings)
     if step in ("release", "forced release"):
         return lifecycle.released(bead, "no", START, spaced=step == "release")
@@ -352,7 +391,7 @@ HUB = of_hub(
     retry={
         "strategy": "fixed",
         "initial_delay": "1m",
-        "no_retry_on": ["rate_limit", "timeout"],
+        "no_retry_on": ["crash", "timeout"],
         "types": {"research": {"initial_delay": "10m", "max_attempts": 2}, "code": "often", "test": {"max_attempts": "4"}},
     },
 )
@@ -379,10 +418,10 @@ def test_the_hub_says_how_beads_are_tried_again_for_all_and_for_a_type(
 
 def test_what_a_bead_wants_tried_again_goes_before_what_the_hub_refuses() -> None:
     assert retry.rule_of(make_bead(), HUB).is_final("timeout")
-    assert not retry.rule_of(make_bead(), HUB).is_final("auth_failure"), "the hub's list replaces the usual one"
+    assert not retry.rule_of(make_bead(), HUB).is_final("budget_exceeded"), "the hub's list replaces the usual one"
     wanted = make_bead(retry={"retry_on": ["timeout"]})
     assert not retry.rule_of(wanted, HUB).is_final("timeout")
-    assert retry.rule_of(wanted, HUB).is_final("rate_limit")
+    assert retry.rule_of(wanted, HUB).is_final("crash")
 
 
 def test_only_the_hubs_own_file_says_it() -> None:

@@ -54,7 +54,7 @@ class Write(NamedTuple):
     before: tuple[str, ...] = ()
 
 
-GIVEN_UP = ("claim hub-a --agent coder", "fail hub-a --reason auth_failure --error revoked --agent coder")
+GIVEN_UP = ("claim hub-a --agent coder", "fail hub-a --reason budget_exceeded --error revoked --agent coder")
 WRITES = {
     "upgrade": Write("upgrade", {}),
     "create": Write("create Another --id hub-new --deps hub-a", {}),
@@ -100,7 +100,7 @@ WRITES = {
         ("claim hub-a --agent coder",),
     ),
     "fail for good": Write(
-        "fail hub-a --reason auth_failure --error revoked --agent coder",
+        "fail hub-a --reason budget_exceeded --error revoked --agent coder",
         {"status": "dead_letter", "claim": None, "retry_at": None, "poison_pill": None},
         ("claim hub-a --agent coder",),
     ),
@@ -373,7 +373,7 @@ CONTESTED = {
     ),
     "two failures of one attempt": Contest(
         "fail hub-a --reason crash --error mine --agent coder",
-        "fail hub-a --reason auth_failure --error theirs --force --agent overseer",
+        "fail hub-a --reason budget_exceeded --error theirs --force --agent overseer",
         5,
         {"status": "dead_letter", "attempts": 1},
         CLAIMED,

@@ -58,7 +58,7 @@ def busy(local_hub: Clone, clock: FakeClock) -> Clone:
     here("claim", "hub-asked", "--agent", "bob")
     here("wait-human", "hub-asked", "--reason", "Red or green?", "--agent", "bob")
     here("claim", "hub-given", "--agent", "bob")
-    here("fail", "hub-given", "--reason", "auth_failure", "--error", "revoked", "--agent", "bob")
+    here("fail", "hub-given", "--reason", "budget_exceeded", "--error", "revoked", "--agent", "bob")
     here("close", "hub-done", "--reason", "merged")
     clock.set("2026-02-21T13:00:00Z")
     return local_hub
@@ -75,7 +75,7 @@ def test_everything_has_its_place(busy: Clone) -> None:
     assert {tier: [one["id"] for one in entries] for tier, entries in board["ready"].items()} == {"critical": ["hub-ready"]}
     assert [(one["id"], one["text"]) for one in board["blocked"]] == [("hub-later", "waits on hub-ready (open)")]
     assert [(one["id"], one["text"]) for one in board["waiting"]] == [("hub-asked", "Red or green?")]
-    assert [(one["id"], one["text"]) for one in board["dead"]] == [("hub-given", "auth_failure: revoked")]
+    assert [(one["id"], one["text"]) for one in board["dead"]] == [("hub-given", "budget_exceeded: revoked")]
     assert [(one["id"], one["text"]) for one in board["finished"]] == [("hub-done", "merged")]
     assert board["flow"]["throughput"]["closed"] == 1
 

@@ -54,7 +54,7 @@ def test_an_attempt_is_told_step_by_step(local_hub: Clone, told: Callable[[], li
     assert told() == [("closed", "hub-a", "ann"), ("claimed", "hub-b", "ann")]
     here("release", "hub-b", "--reason", "tired", "--agent", "ann")
     here("claim", "hub-b", "--agent", "bob")
-    here("fail", "hub-b", "--reason", "auth_failure", "--error", "revoked", "--agent", "bob")
+    here("fail", "hub-b", "--reason", "budget_exceeded", "--error", "revoked", "--agent", "bob")
     ends = [("failed", "hub-b", "bob"), ("dead letter", "hub-b", "")]
     assert told() == [("released", "hub-b", "ann"), ("claimed", "hub-b", "bob"), *ends]
     here("dlq", "retry", "hub-b")
@@ -189,7 +189,7 @@ def test_the_watch_goes_on_after_trouble(clone: Callable[[str], Clone], monkeypa
 def test_a_transition_is_one_word_in_json(local_hub: Clone, clock: FakeClock) -> None:
     local_hub.here("create", "One", "--id", "hub-a")
     local_hub.here("claim", "hub-a", "--agent", "bob")
-    local_hub.here("fail", "hub-a", "--reason", "auth_failure", "--error", "revoked", "--agent", "bob")
+    local_hub.here("fail", "hub-a", "--reason", "budget_exceeded", "--error", "revoked", "--agent", "bob")
     commit_file(local_hub.path, "notes.txt", "nothing of the hub", "notes")
     found = [one["transition"] for one in local_hub.here("log", "--json").json]
     assert found == ["init", "created", "claimed", "failed", "dead_letter", "by_hand"]

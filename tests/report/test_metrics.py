@@ -53,7 +53,7 @@ def worked(local_hub: Clone, clock: FakeClock, monkeypatch: pytest.MonkeyPatch) 
     at(45, "create", "D", "--id", "hub-d")
     at(50, "claim", "hub-c", "--agent", "bob")
     at(51, "claim", "hub-d", "--agent", "ann")
-    at(52, "fail", "hub-d", "--reason", "auth_failure", "--error", "revoked", "--agent", "ann")
+    at(52, "fail", "hub-d", "--reason", "budget_exceeded", "--error", "revoked", "--agent", "ann")
     clock.set("2026-02-21T13:00:00Z")
     return local_hub
 
@@ -81,7 +81,7 @@ def test_the_numbers_of_a_small_history(worked: Clone) -> None:
         "succeeded": 2,
         "failed": 2,
         "given_back": 0,
-        "by_reason": {"auth_failure": 1, "crash": 1},
+        "by_reason": {"budget_exceeded": 1, "crash": 1},
     }
     assert numbers["dead_letters"] == {"now": 1, "made": 1}
     assert numbers["cost"]["usd"] == 0.5

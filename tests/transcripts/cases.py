@@ -121,7 +121,7 @@ release hub-work --agent bob
 release hub-bug --agent bob
 fail hub-work --reason crash --error broke --agent codemonkey
 fail hub-work -r timeout -e slow --cost 0.5 --agent codemonkey
-fail hub-work --reason auth_failure --error revoked --agent codemonkey
+fail hub-work --reason budget_exceeded --error revoked --agent codemonkey
 fail hub-work --reason no-such-reason --agent codemonkey
 fail hub-work --reason crash --error broke --agent bob
 work --agent bob --once --max-tasks 1 true

@@ -76,7 +76,7 @@ def test_a_question_is_answered(served: Served, hub: Path) -> None:
 
 def test_a_dead_letter_is_tried_again(served: Served, hub: Path) -> None:
     served.clone.bd("claim", "hub-one", "--agent", "bob")
-    served.clone.bd("fail", "hub-one", "--reason", "auth_failure", "--error", "revoked", "--agent", "bob")
+    served.clone.bd("fail", "hub-one", "--reason", "budget_exceeded", "--error", "revoked", "--agent", "bob")
     assert beads_at(hub)["hub-one"].status == "dead_letter"
     assert sent(served, "/beads/hub-one/retry", reason="a new key").status_code == 303
     assert beads_at(hub)["hub-one"].status == "open"

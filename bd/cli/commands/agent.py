@@ -1,4 +1,4 @@
-"""bd agent: add, list, show, roles, status, remove, rename, clear. agent_view.py prints them."""
+"""bd agent: add, list, show, roles, status, remove, rename, clear, wake. agent_view.py prints them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from bd.cli.values import flat
 from bd.coding_agents import known
 from bd.core.errors import BadInput
 from bd.core.nearest import SIMILAR, nearest
-from bd.operations.agents import AddAgent, ClearAgent, RemoveAgent, RenameAgent, known_agent
+from bd.operations.agents import AddAgent, ClearAgent, RemoveAgent, RenameAgent, WakeAgent, known_agent
 from bd.policy.roles import ROLES
 from bd.report.agents import names_of
 from bd.store.trust import agent_cards
@@ -35,6 +35,7 @@ _FIELDS = {
     "start": "start",
     "fallback": "fallback",
     "program": "with",
+    "account": "account",
 }
 _RULES = {"words": "title_words", "prefixes": "title_prefix", "labels": "labels", "types": "types"}
 
@@ -60,6 +61,7 @@ ADD = Command(
     Option("--start", help="What `bd pool run` runs to keep it on, if it is no pool."),
     Option("--heartbeat", help="The interval of its heartbeats while it works; default: the hub's."),
     Flag("--fallback", off="--no-fallback", default=None, help="Takes beads that nobody has taken for two cycles."),
+    Option("--account", help="The provider's account that it works on; agents of one account rest together."),
     Option("--budget", kind=real_number(0), help="Its budget in US dollars."),
     Option("--budget-per", kind=one_of(*("day", "month", "total")), help="The budget's period; default: in total."),
     help="""Add an agent, or change the given fields of one.
@@ -228,6 +230,28 @@ def clear(app: App, name: str) -> None:
         app.out.said(f"✓ Cleared agent {name}")
 
 
+WAKE = Command(
+    "wake",
+    Argument("name", kind=AGENT),
+    help="""End the rest of an agent's account, for every agent of that account.
+
+    An account rests while its provider is away or refuses it. After auth_failure or quota somebody usually
+    has to log in again or pay first.
+    """,
+    examples=["bd agent wake codemonkey"],
+)
+
+
+def wake(app: App, name: str) -> None:
+    """End the rest of an agent's account, for every agent of that account."""
+    outcome = app.publish(WakeAgent(**app.asked(agent=name)))
+    result = dict(outcome.change.result or {}) if outcome.change else {}
+    if app.out.is_json:
+        app.out.object({**result, "published": outcome.published})
+    elif result.get("accounts"):
+        app.out.said(f"✓ Woke {', '.join(result['accounts'])}")
+
+
 SPEC = Group(
     "agent",
     {
@@ -239,6 +263,7 @@ SPEC = Group(
         "remove": (REMOVE, remove),
         "rename": (RENAME, rename),
         "clear": (CLEAR, clear),
+        "wake": (WAKE, wake),
     },
     help="Add agents, change them, and see how each is doing.",
 )

@@ -31,6 +31,7 @@ HEADINGS = {
     "overloaded": "Agents that are overloaded: look at its log, then `bd agent clear NAME`",
     "given_back": "Given back again and again, each time paid for: `bd show ID`, then `bd update`, `bd defer` or `bd cancel ID`",
     "repos": "Code repositories that get no work in this clone: `bd repo list`",
+    "outages": "Accounts that rest, since their provider fails or refuses them: `bd agent wake NAME` ends that",
 }
 
 
@@ -39,8 +40,8 @@ SPEC = Command(
     help="""List what needs a person.
 
     Beads that were given up or given back again and again, questions, stalls, writes the hub refused or has not got for
-    more than an hour, agents that fell silent or are overloaded, damaged files, code repositories that rest. Always exit 0. Fetches first, unless
-    told --no-fetch.
+    more than an hour, agents that fell silent or are overloaded, accounts that rest, damaged files, code repositories
+    that rest. Always exit 0. Fetches first, unless told --no-fetch.
     """,
     examples=["bd attention", "bd attention --json | jq .total"],
 )
@@ -104,4 +105,8 @@ def _words(kind: str, entry: dict[str, Any]) -> str:
         return (
             f"{get('id')}  {get('title')}   {get('times')} times in a row, last {age} ago: {get('reason') or 'no reason noted'}"
         )
+    if kind == "outages":
+        until = "until somebody has looked, or a trial succeeds; the next is" if get("needs_person") else "the next trial is"
+        agents = ", ".join(get("agents", []))
+        return f"{get('account')}   {get('reason')} for {age}, {until} at {get('until')}: {agents}"
     return f"{get('path')}  {get('reason')}"

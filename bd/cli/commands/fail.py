@@ -9,7 +9,8 @@ from bd.cli.spec import Argument, Command, Flag, Option, real_number
 from bd.cli.values import text_argument
 from bd.notify.hooks import tell
 from bd.operations.fail import Fail
-from bd.policy.retry import KINDS, outlook
+from bd.policy.failure_kinds import KINDS
+from bd.policy.retry import outlook
 
 if TYPE_CHECKING:
     from bd.cli.app import App
@@ -28,11 +29,12 @@ SPEC = Command(
     help="""Record a failed attempt; the bead is tried again, or given up.
 
     It is open again after a delay that grows with each attempt. After the last one
-    (max_attempts), or at once for some kinds, it is a dead letter: see bd dlq.
+    (max_attempts), or at once for some kinds, it is a dead letter: see bd dlq. A failure
+    that is not the bead's, such as rate_limit, uses no attempt: the agent's account rests.
     """,
     examples=[
         'bd fail hub-7k3q --reason crash --error "the build host ran out of memory"',
-        'bd fail hub-7k3q --reason auth_failure --error "the key is revoked"     given up at once',
+        'bd fail hub-7k3q --reason rate_limit --error "429"     no attempt is used',
     ],
 )
 
