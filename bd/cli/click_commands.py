@@ -16,7 +16,7 @@ import click
 from bd import __version__
 from bd.cli.commands.overview import overview
 from bd.cli.output import Handle
-from bd.cli.parse import declared
+from bd.cli.parse import called, declared
 from bd.cli.spec import FOLDER, INTEGER, NUMBER, PATH, TEXT, Argument, Command, Flag, Group, is_empty
 from bd.cli.table import ALIASES, COMMANDS, HIDDEN, PAST, SECTIONS, is_deed
 from bd.compat.go_options import IGNORED_FLAGS, REFUSED_COMMANDS, REFUSED_FLAGS
@@ -148,7 +148,7 @@ def _refuse_empty(one: Option, ctx: click.Context, param: click.Parameter, value
 def click_command(spec: Command, function: Callable[..., Any]) -> click.Command:
     """Make the click command that a SPEC declares."""
     params: list[click.Parameter] = [_argument(one) if isinstance(one, Argument) else _option(one) for one in spec.takes]
-    return click.Command(spec.name, callback=click.pass_obj(function), params=params, help=_help(spec))
+    return click.Command(spec.name, callback=click.pass_context(partial(_run, function)), params=params, help=_help(spec))
 
 
 def _help(spec: Command) -> str:
@@ -186,7 +186,12 @@ class _Group(click.Group):
 
 def _run_alone(function: Callable[..., Any] | None, ctx: click.Context, **arguments: Any) -> None:
     if function is not None and ctx.invoked_subcommand is None:
-        function(ctx.obj, **arguments)
+        _run(function, ctx, **arguments)
+
+
+def _run(function: Callable[..., Any], ctx: click.Context, **arguments: Any) -> Any:
+    names = ctx.command_path.split()[1:]
+    return called(ctx.obj, " ".join([ALIASES.get(names[0], names[0]), *names[1:]]), function, arguments)
 
 
 class LazyGroup(click.Group):

@@ -7,6 +7,7 @@ SPEC with the same result.
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, NamedTuple
 
 from bd.cli.spec import Flag, Group, is_empty
@@ -24,15 +25,16 @@ _CLICKS_OWN = "help"  # it shows what click knows
 
 
 class Line(NamedTuple):
-    """A parsed command line: the command's name in the table, its function, and the arguments."""
+    """A parsed command line: the command's name in the table, its function, the arguments, and the name with that of a group."""
 
     name: str
     function: Callable[..., Any]
     arguments: dict[str, Any]
+    full_name: str = ""
 
     def run(self, app: App) -> int:
         """Run it. Return the exit code."""
-        code = self.function(app, **self.arguments)
+        code = called(app, self.full_name or self.name, self.function, self.arguments)
         return code if isinstance(code, int) else 0
 
 
@@ -53,9 +55,10 @@ def read(words: Sequence[str]) -> Line | None:
     name = ALIASES.get(words[0], words[0])
     if name not in COMMANDS or name == _CLICKS_OWN:
         return None
-    found, rest = declared(name), words[1:]
+    found, rest, full_name = declared(name), words[1:], name
     if isinstance(found, Group):
         below = found.commands.get(rest[0]) if rest else None
+        full_name = f"{name} {rest[0]}" if below else name
         rest = rest[1:] if below else rest
         runner = below or found.alone
     else:
@@ -64,7 +67,16 @@ def read(words: Sequence[str]) -> Line | None:
         return None
     spec, function = runner
     arguments = arguments_of(spec, rest)
-    return None if arguments is None else Line(name, function, arguments)
+    return None if arguments is None else Line(name, function, arguments, full_name)
+
+
+def called(app: App, full_name: str, function: Callable[..., Any], arguments: Mapping[str, Any]) -> Any:
+    """Call the function of a command, unless the caller is a command of `bd work` that may not. Raises NotPermitted."""
+    if os.environ.get("BD_BEAD_FILE") or os.environ.get("BD_TOKEN"):
+        from bd.cli.child_rights import refuse  # noqa: PLC0415  only for the calls of such commands
+
+        refuse(app, full_name, arguments)
+    return function(app, **arguments)
 
 
 def arguments_of(spec: Command, words: Sequence[str]) -> dict[str, Any] | None:

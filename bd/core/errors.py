@@ -37,6 +37,11 @@ CODES: dict[str, tuple[int, bool, str]] = {
     "no_such_agent": (4, False, "no agent of that name; the hint may name the nearest"),
     "no_hub": (4, False, "there is no hub here, or its branch does not exist"),
     "refused": (5, False, "refused for a reason that has no code of its own"),
+    "not_permitted": (
+        5,
+        False,
+        "a command of `bd work` acts for its own claim only; `right` is what `may` in its agent file would have to give",
+    ),
     "already_claimed": (5, False, "somebody works on it; `owner` says who"),
     "stale_token": (5, False, "the bead is held under another token, or no token was given"),
     "wrong_state": (5, False, "the bead's status does not allow it, or it was changed since"),
@@ -236,6 +241,12 @@ class FolderGone(NoHub):
 
 class Refused(BdError):
     code = "refused"
+
+
+class NotPermitted(Refused):
+    """The caller is a command of `bd work`, and this goes beyond its claim; `right` is what its agent file would have to give."""
+
+    code = "not_permitted"
 
 
 class OlderAgents(Refused):

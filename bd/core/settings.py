@@ -96,6 +96,17 @@ def _names(value: Any) -> list[str]:
     return [str(part) for part in value]
 
 
+def _command(value: Any) -> list[str]:
+    if not isinstance(value, str):
+        return [str(word) for word in value]
+    import shlex  # noqa: PLC0415  only where one was typed
+
+    try:
+        return shlex.split(value)
+    except ValueError as error:
+        raise BadInput(f"{value!r} is not a command: {error}") from None
+
+
 def _statuses(value: Any) -> list[str]:
     return [status_word(name) for name in _names(value)]
 
@@ -144,6 +155,10 @@ KEYS: dict[str, Key] = {
         [], _names, "hosts, .endings, networks and addresses that validation may request although they are not public"
     ),
     "permissions": Key("edit", _permissions, "what work --with lets a coding agent do: edit files, or full: anything"),
+    "environment": Key(
+        [], _names, "the only variables that agents and checks get, besides what programs need; ANTHROPIC_* and so on"
+    ),
+    "sandbox": Key([], _command, "what agents and checks run in: bwrap, podman IMAGE, or a command in front of theirs"),
     "commit_prefix": Key("", _commit_prefix, "text that every commit subject starts with, for servers that require a pattern"),
     "commit_trailers": Key(
         [], _commit_trailers, "lines (`Key: value`) that every commit ends with, for servers that require them"
@@ -176,10 +191,10 @@ def stored(name: str, text: str) -> Any:
 # What has to be the same for everybody, such as the order of work: only the hub's own file has a say.
 HUB_KEYS = ("require_signed", "heat_half_life", "priority_boost_per_minute", "starvation_limit", "reputation_points")
 # Settings that a person makes for one machine: neither the hub's file nor the environment counts.
-OWN_KEYS = ("url_allow", "permissions")
+OWN_KEYS = ("url_allow", "permissions", "environment", "sandbox")
 # Settings that concern a process alone; every other setting affects what operations decide.
 PROCESS_KEYS = frozenset(
-    "agent sign recover url_allow permissions stop_when_cut_off export_auto board_path fresh_time retry_time lock_timeout git_timeout".split()
+    "agent sign recover url_allow permissions environment sandbox stop_when_cut_off export_auto board_path fresh_time retry_time lock_timeout git_timeout".split()
 )
 # Settings that are needed before the hub's file is read: the clone remembers the hub's last values.
 EARLY_KEYS = ("fresh_time", "lock_timeout", "git_timeout")
@@ -213,6 +228,8 @@ class Settings(NamedTuple):
     board_path: str
     url_allow: list[str]
     permissions: str
+    environment: list[str]
+    sandbox: list[str]
     commit_prefix: str
     commit_trailers: list[str]
     sign_off: bool

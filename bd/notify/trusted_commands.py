@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, NamedTuple
 from bd.notify.command_files import changed_in
 from bd.notify.command_pins import trusted
 from bd.processes import run as processes
+from bd.processes.sandbox import wrapped
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
     from typing import Any
 
     from bd.processes.tree import ProcessTree
@@ -60,12 +61,15 @@ def run(
     files: Mapping[str, str] = MappingProxyType({}),
     hub_folder: str | None = None,
     started: Callable[[ProcessTree], None] = lambda _: None,
+    inherited: Mapping[str, str] | None = None,
+    sandbox: Sequence[str] = (),
 ) -> processes.Ran:
     """Run a shell command, as bd.processes does, unless one of the `files` that were pinned with it has changed.
 
-    They are compared in its folder and in the hub's.
+    They are compared in its folder and in the hub's. `sandbox` is what it runs in (bd/processes/sandbox.py).
     """
     changed = changed_in([one for one in (folder or os.getcwd(), hub_folder) if one], files)
     if changed:
         return processes.Ran(None, "", f"was not run: {changed} is not the file that was trusted; `bd trust` shows it")
-    return processes.run(text, environment, limit_s, stdin=stdin, folder=folder, started=started)
+    command = wrapped(["sh", "-c", text], sandbox, folder or os.getcwd()) if sandbox else text
+    return processes.run(command, environment, limit_s, stdin=stdin, folder=folder, started=started, inherited=inherited)

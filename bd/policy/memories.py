@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from bd.core.errors import BadInput, Refused
 from bd.policy.capacity import is_known
+from bd.policy.permissions import rights_of
 
 if TYPE_CHECKING:
     from bd.core.model import Snapshot
@@ -57,8 +58,7 @@ def refuse_writer(by: str, snapshot: Snapshot) -> None:
     name = by.partition(":")[2] or by
     if not (by.startswith("agent:") or is_known(name, snapshot)):
         return
-    may = (snapshot.agent(name) or {}).get("may") or []
-    if RIGHT not in (may if isinstance(may, list) else []):
+    if RIGHT not in rights_of(snapshot.agent(name)):
         raise Refused(
             f"{name} may not write what every agent reads", hint=f"a person may, or adds `may: [{RIGHT}]` to its agent file"
         )

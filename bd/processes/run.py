@@ -39,18 +39,25 @@ def run(
     folder: str | None = None,
     started: Callable[[ProcessTree], None] = lambda _: None,
     kept: int = _KEPT,
+    inherited: Mapping[str, str] | None = None,
 ) -> Ran:
     """Run a command (a text by the shell). After `limit_s` seconds, end it with everything that it started.
 
     `started` gets its process, to `end` it earlier. The output goes to files, of which only the last `kept` bytes are read, so it
-    may be of any length.
+    may be of any length. `environment` is added to what it inherits; unset, that is bd's own environment.
     """
     with tempfile.TemporaryFile() as told, tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
         told.write(stdin.encode("utf-8", "replace"))
         told.seek(0)
         try:
             process = ProcessTree(
-                command, grace_s=_GRACE_S, cwd=folder, env={**os.environ, **environment}, stdin=told, stdout=out, stderr=err
+                command,
+                grace_s=_GRACE_S,
+                cwd=folder,
+                env={**(os.environ if inherited is None else inherited), **environment},
+                stdin=told,
+                stdout=out,
+                stderr=err,
             )
         except (OSError, ValueError) as error:
             return Ran(None, "", f"could not be started: {error}")

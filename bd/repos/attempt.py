@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING
 from bd.core import times
 from bd.core.code_repos import PULL_REQUEST, repos_of
 from bd.core.errors import BdError, Refused, TryAgain
+from bd.processes.environment import passed_on
 from bd.processes.run import run
+from bd.processes.sandbox import wrapped
 from bd.repos import leftovers
 from bd.repos.branch_names import branch_of
 from bd.repos.cache import cache_for, refuse_full
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
 
     from bd.core.code_repos import Repo
     from bd.core.model import Bead, Snapshot
+    from bd.processes.run import Ran
     from bd.processes.tree import ProcessTree
     from bd.repos.cache import Cache
     from bd.repos.leftovers import Kept
@@ -138,7 +141,7 @@ class Attempt:
         former.moved_aside()
 
     def _set_up(self, hub: Clone, entry: Repo, environment: Mapping[str, str], started: Callable[[ProcessTree], None]) -> None:
-        ran = run(entry.setup, environment, SETUP_LIMIT_S, folder=self.folder, started=started)
+        ran = self._run(hub, entry.setup, environment, SETUP_LIMIT_S, started)
         if ran.code == 0:
             setup_worked(hub, entry.name)
             return
@@ -147,6 +150,20 @@ class Attempt:
         rests = setup_failed(hub, entry.name, words)
         more = "; the repository rests" if rests else ""
         raise SetupFailed(f"the setup of {entry.name} failed: {words}{more}", hint=f"`bd repo check {entry.name}` ends the rest")
+
+    def _run(
+        self,
+        hub: Clone,
+        text: str,
+        environment: Mapping[str, str],
+        limit_s: float,
+        started: Callable[[ProcessTree], None] = lambda _: None,
+    ) -> Ran:
+        """Run a command of the repository as the agent is run: without bd's secrets, and in its sandbox."""
+        settings = hub.settings()
+        command = wrapped(["sh", "-c", text], settings.sandbox, self.folder) if settings.sandbox else text
+        inherited = passed_on(os.environ, settings.environment)
+        return run(command, environment, limit_s, folder=self.folder, started=started, inherited=inherited)
 
     def _left_before(self) -> list[Kept]:
         """Return what earlier attempts on the bead have left unpushed."""
@@ -189,7 +206,7 @@ class Attempt:
             if not self.is_prepared:
                 return Delivery()
             if self.entry is not None and self.entry.teardown:
-                ran = run(self.entry.teardown, environment, TEARDOWN_LIMIT_S, folder=self.folder)
+                ran = self._run(hub, self.entry.teardown, environment, TEARDOWN_LIMIT_S)
                 notes += [] if ran.code == 0 else [f"the teardown of {self.entry.name} failed: {ran.err or f'exit {ran.code}'}"]
             if self.entry is None:
                 return Delivery(notes=tuple(notes))

@@ -12,7 +12,7 @@ from bd.core import ids
 from bd.core.errors import BadInput
 from bd.core.nearest import nearest
 from bd.core.times import duration_s
-from bd.policy import retry
+from bd.policy import failure_kinds
 from bd.simulation.scenario import RETRIES, SERVICE_TIMES, Dispatch, Group, Outage, Scenario, Work
 
 if TYPE_CHECKING:
@@ -153,7 +153,7 @@ AGENTS: dict[str, Key] = {
         "pool", _map, _MAPPING, "The group is a pool: min, max and the other keys of an agent's file; `count` does not matter"
     ),
     "fails": Key("fails", _part, _PART, "Part of the attempts that fails"),
-    "failure": Key("failure", _one_of(*retry.KINDS), _words(*retry.KINDS), "Kind of these failures (crash)"),
+    "failure": Key("failure", _one_of(*failure_kinds.KINDS), _words(*failure_kinds.KINDS), "Kind of these failures (crash)"),
     "dies": Key("dies", _part, _PART, "Part of the attempts in which the agent dies"),
     "back": Key("back_s", _back, _TEXT, "How long a dead agent stays away (10m), or never"),
     "speed": Key("speed", _number(0.01), _AMOUNT, "How many times as fast as others the agents work (1)"),
@@ -178,14 +178,19 @@ WORK: dict[str, Key] = {
     "expected": Key("expected", str, _TIME, "Expected time, as in a bead's file"),
     "max_attempts": Key("max_attempts", _some, _SOME, "Attempts before it is given up"),
     "fails": Key("fails", _part, _PART, "Part of the attempts that fails, whoever works"),
-    "failure": Key("failure", _one_of(*retry.KINDS), _words(*retry.KINDS), "Kind of these failures (crash)"),
+    "failure": Key("failure", _one_of(*failure_kinds.KINDS), _words(*failure_kinds.KINDS), "Kind of these failures (crash)"),
     "usd": Key("usd", _number(), _AMOUNT, "What an attempt costs, besides the hours"),
 }
 OUTAGES: dict[str, Key] = {
     "from": Key("starts_s", _time(zero=True), _TIME, "When it begins"),
     "to": Key("ends_s", _time(), _TIME, "When it ends"),
     "groups": Key("groups", lambda value: tuple(_texts(value)), _LIST, "The groups whose models are away (all)"),
-    "failure": Key("failure", _one_of(*retry.KINDS), _words(*retry.KINDS), "Kind of failure of attempts meanwhile (rate_limit)"),
+    "failure": Key(
+        "failure",
+        _one_of(*failure_kinds.KINDS),
+        _words(*failure_kinds.KINDS),
+        "Kind of failure of attempts meanwhile (rate_limit)",
+    ),
     "after": Key("after_s", _time(zero=True), _TIME, "How soon an attempt notices (30s)"),
 }
 DISPATCH: dict[str, Key] = {

@@ -46,6 +46,7 @@ class Command(NamedTuple):
     `stop_when_cut_off`: whether it is ended if the hub was unreachable for the stall time. `in_workspace`: whether beads about no
     repository get a folder of their own, too. With a `program` the words are more arguments of it, and `permissions` says what it
     may do; `max_duration` maps types to durations, and `prices` models to prices.
+    `environment` are the only variables that it inherits, if there are any; `sandbox` is what it runs in.
     """
 
     words: Sequence[str]
@@ -60,6 +61,8 @@ class Command(NamedTuple):
     program: KnownAgent | None = None
     permissions: str = "edit"
     prices: Mapping[str, Any] = {}
+    environment: Sequence[str] = ()
+    sandbox: Sequence[str] = ()
 
 
 class Job:

@@ -11,6 +11,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
 
 from bd.core import files
+from bd.processes.environment import passed_on
+from bd.processes.sandbox import wrapped
 from bd.worker import drain
 from bd.worker.output import PlainOutput
 
@@ -74,7 +76,7 @@ def start_of(
     brief_file = written(folder, "brief", brief.text)
     claim = bead.get("claim")
     environment = {
-        **os.environ,
+        **passed_on(os.environ, command.environment),
         **drain.environment(),
         **(program.environment if program else {}),
         "BD_AGENT": claim["agent"],
@@ -97,6 +99,7 @@ def start_of(
     words, output = (program.words, program.output) if program else (words, PlainOutput())
     where = workspace.folder if workspace else command.folder
     commits = workspace.commits if workspace else _nobody_counts
+    words = wrapped(words, command.sandbox, where, folder)
     return Start(words, where, environment, stdin, output, folder, commits=commits, workspace=workspace)
 
 

@@ -20,6 +20,7 @@ from bd.notify import trusted_commands
 from bd.operations.validate import Validate
 from bd.policy import lifecycle, validation
 from bd.policy.url_access import allow_list
+from bd.processes.environment import passed_on
 from bd.processes.run import run
 from bd.worker.result import DONE
 from bd.worker.url_fetch import NotAllowed, status_of
@@ -239,6 +240,7 @@ def _run(hub: Clone, key: str, rule: Any, bead: Bead, folder: str | None, starte
     for text in ("description", "acceptance_criteria"):
         if bead.get(text):
             shown[text] = bead.get(text)
+    settings = hub.settings()
     environment = {"BD_BEAD_ID": bead.id, "BD_ATTEMPT": str((bead.get("claim") or {}).get("attempt", ""))}
     return trusted_commands.run(
         command.text,
@@ -249,6 +251,8 @@ def _run(hub: Clone, key: str, rule: Any, bead: Bead, folder: str | None, starte
         files=command.files,
         hub_folder=hub.checkout,
         started=started,
+        inherited=passed_on(os.environ, settings.environment),
+        sandbox=settings.sandbox,
     )
 
 

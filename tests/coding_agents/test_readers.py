@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from bd.coding_agents.known import KNOWN
 from bd.coding_agents.reader import Reader
 from bd.coding_agents.result import SENTENCE_LIMIT, sentence_of
-from bd.policy.retry import KINDS
+from bd.policy.failure_kinds import KINDS
 from tests.standins import lines
 
 if TYPE_CHECKING:

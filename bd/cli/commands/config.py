@@ -6,7 +6,6 @@ import os
 import re
 from typing import TYPE_CHECKING
 
-from bd.cli.children import refuse_child
 from bd.cli.columns import GAP, cells, cut
 from bd.cli.spec import Argument, Command, Flag, Group
 from bd.core.errors import BadInput
@@ -202,7 +201,6 @@ SET_VALUE = Command(
 
 def set_value(app: App, key: str, value: str, layer: str) -> None:
     """Change a setting; an empty value unsets it."""
-    refuse_child("change settings")
     app.refuse_past()
     name = _ALIASES.get(key, key)
     if name in KEYS or name in PLACE_KEYS:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from bd.cli.children import refuse_child
 from bd.cli.output import escaped
 from bd.cli.spec import Argument, Command, Flag, Group, Option, list_option, one_of
 from bd.cli.values import flat
@@ -62,7 +61,6 @@ ADD = Command(
 
 def add(app: App, name: str, url: str, **flags: Any) -> None:
     """Add a code repository to the hub, or change what is given of one, and trust it in this clone."""
-    refuse_child("decide where commits go")
     app.refuse_past()
     check_name(name)
     if urls.parsed(url) is None and not urls.names_helper(url) and os.path.exists(url):
@@ -199,7 +197,6 @@ REMOVE = Command(
 
 def remove(app: App, name: str) -> None:
     """Remove a code repository from the hub."""
-    refuse_child("remove a repository")
     app.refuse_past()
     there = app.snapshot().config().get(REPOS)
     if not isinstance(there, dict) or name not in there:
@@ -224,7 +221,6 @@ CHECK = Command(
 
 def check(app: App, name: str) -> None:
     """Fetch a code repository, ask whether bd may push to it, and end its rest."""
-    refuse_child("check a repository")
     entry = _entry(app, name)
     _check_branches(app, entry)
     setup_worked(app.hub, name)

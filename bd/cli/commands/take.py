@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from bd.cli.children import refuse_child
 from bd.cli.spec import Argument, Command, Option
 from bd.core.code_repos import repos_of
 from bd.core.errors import WrongState
@@ -33,7 +32,6 @@ SPEC = Command(
 
 def run(app: App, bead: str) -> None:
     """Take a bead over from the agent that works on it."""
-    refuse_child("take a bead over")
     me = app.claimant(compatible=True)
     outcome = _taken(app, bead, me.agent, me.by)
     app.show_written(outcome, "Taken")

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING
 
 from bd.cli import lookup
 from bd.cli.output import escaped
 from bd.cli.spec import Argument, Command, Group, Option
-from bd.core.errors import BadInput, Refused, WrongState
+from bd.core.errors import BadInput, WrongState
 from bd.core.ids import check_agent
 from bd.web import authentication
 from bd.web import token_file as files
@@ -37,15 +36,8 @@ CREATE = Command(
 )
 
 
-def _refuse_agents() -> None:
-    """Refuse to make or end tokens inside a command of `bd work`: an agent could make itself a person. Raises Refused."""
-    if os.environ.get("BD_BEAD_FILE"):
-        raise Refused("an agent can't make or end tokens", hint="make them in a terminal of your own")
-
-
 def create(app: App, person: str | None, for_agent: str | None, claim: str | None, token_file: str | None) -> None:
     """Make a token, and print it."""
-    _refuse_agents()
     if sum(given is not None for given in (person, for_agent, claim)) != 1:
         raise BadInput("for whom?", hint="give one of --person NAME, --for-agent NAME, --claim BEAD")
     token = authentication.fresh()
@@ -96,7 +88,6 @@ REVOKE = Command(
 
 def revoke(app: App, token: str, token_file: str | None) -> None:
     """End a token."""
-    _refuse_agents()
     gone = files.remove(_path(app, token_file), token)
     if app.out.is_json:
         app.out.object({**_shown(gone), "revoked": True})

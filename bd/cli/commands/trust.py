@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-from bd.cli.children import refuse_child
 from bd.cli.output import escaped
 from bd.cli.questions import is_confirmed
 from bd.cli.spec import Command, Flag
@@ -36,7 +35,6 @@ SPEC = Command(
 def run(app: App, yes: bool, forget: bool) -> None:
     """Show the commands a hub asks to run, and pin them."""
     if forget:
-        refuse_child("decide what this machine may run for the hub")
         revoke(app.hub)
     asked = asked_for(app.hub, app.snapshot())
     known = pinned(app.hub)
@@ -50,7 +48,6 @@ def run(app: App, yes: bool, forget: bool) -> None:
     if new and not forget and not yes and sys.stdin.isatty():
         yes = is_confirmed(f"Trust {len(new)} commands as shown?")
     if yes and asked:
-        refuse_child("decide what this machine may run for the hub")
         pin(app.hub, asked)
         why = {one.name: [] for one in asked}
     if app.out.is_json:

@@ -181,6 +181,8 @@ def _plan(agent: str, words: tuple[str, ...], program: KnownAgent | None, settin
         program=program,
         permissions=settings.permissions,
         prices=settings.prices,
+        environment=settings.environment,
+        sandbox=settings.sandbox,
     )
     return Plan(
         agent,

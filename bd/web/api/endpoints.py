@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from bd.policy.retry import KINDS
+from bd.policy.failure_kinds import KINDS
 from bd.web.api import reads, writes
 from bd.web.api.parameters import ANY, FLAG, NUMBER, TEXT, TEXTS, WHOLE, Parameter, object_schema
 from bd.web.authentication import AGENT, CLAIM, PERSON

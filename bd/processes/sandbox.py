@@ -1,0 +1,67 @@
+"""What commands run in that work for the hub: a program in front of them, as the settings of a clone or a user say.
+
+Presets are data: a name, the words before what the user adds, and the words after it. Placeholders are {folder}, in which the
+command works, {files}, the folder of its attempt, and {home}.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+class Preset(NamedTuple):
+    """Words before and after what is added to a preset, such as the image of a container."""
+
+    before: tuple[str, ...]
+    after: tuple[str, ...] = ()
+
+
+PRESETS: dict[str, Preset] = {
+    # Reads the system, writes its folder alone, and sees nothing of the home folder but the agents' own programs and logins.
+    "bwrap": Preset(
+        (
+            *("bwrap", "--die-with-parent", "--unshare-pid", "--unshare-ipc", "--ro-bind", "/", "/", "--dev", "/dev"),
+            *("--proc", "/proc", "--tmpfs", "/tmp", "--tmpfs", "/run"),
+            *("--ro-bind-try", "/run/systemd/resolve", "/run/systemd/resolve", "--tmpfs", "{home}"),
+            *(
+                "--ro-bind-try",
+                "{home}/.local/bin",
+                "{home}/.local/bin",
+                "--ro-bind-try",
+                "{home}/.local/lib",
+                "{home}/.local/lib",
+            ),
+            *("--bind-try", "{home}/.claude", "{home}/.claude", "--bind-try", "{home}/.claude.json", "{home}/.claude.json"),
+            *("--bind-try", "{home}/.codex", "{home}/.codex", "--bind-try", "{home}/.gemini", "{home}/.gemini"),
+            *("--bind", "{folder}", "{folder}", "--bind", "{files}", "{files}", "--chdir", "{folder}"),
+        ),
+        ("--",),
+    ),
+    # `[podman, IMAGE]`: the image has the agent's program.
+    "podman": Preset(
+        (
+            *("podman", "run", "--rm", "--interactive", "--userns=keep-id", "--env-host", "--env", "HOME={folder}"),
+            *("--volume", "{folder}:{folder}", "--volume", "{files}:{files}", "--workdir", "{folder}"),
+        )
+    ),
+}
+
+
+def wrapped(words: Sequence[str], sandbox: Sequence[str], folder: str, files: str = "") -> list[str]:
+    """Return the words of a command in its sandbox; unchanged without one. `files` is its folder if it has no files of its own."""
+    if not sandbox:
+        return list(words)
+    preset = PRESETS.get(sandbox[0])
+    around = [*preset.before, *sandbox[1:], *preset.after] if preset else list(sandbox)
+    values = {"{folder}": folder, "{files}": files or folder, "{home}": os.path.expanduser("~")}
+    return [*(_filled(word, values) for word in around), *words]
+
+
+def _filled(word: str, values: dict[str, str]) -> str:
+    for name, value in values.items():
+        word = word.replace(name, value)
+    return word
