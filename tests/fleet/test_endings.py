@@ -151,6 +151,7 @@ def test_a_terminal_that_is_closed_ends_the_command_and_frees_the_bead(clone: Cl
     assert tip_bead(hub, "hub-a").claim is None
 
 
+@pytest.mark.one_in(9)
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGINT, signal.SIGKILL])
 @pytest.mark.parametrize("key", ["validators", "notify"])
 def test_a_command_of_the_clone_s_own_ends_with_bd(key: str, number: int, clone: Clones, hub: Path, tmp_path: Path) -> None:

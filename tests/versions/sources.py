@@ -13,6 +13,7 @@ import inspect
 import json
 import sys
 import textwrap
+from functools import cache
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -41,6 +42,7 @@ class Layout(NamedTuple):
     checksum: str
 
 
+@cache  # a test asks once for each layout
 def layouts() -> dict[str, Layout]:
     """Return every layout by its name; an operation's is `operation <verb>`."""
     every_verb = _of_code(OF_EVERY_VERB)
