@@ -140,6 +140,7 @@ _ELSEWHERE = {
     "schedules": "`bd schedule add` and `bd schedule remove` change schedules",
     "paused": "`bd pause` and `bd resume`",
     "memories": "`bd remember` changes memories",
+    "repos": "`bd repo add` and `bd repo remove` change repos",
     "format": "`bd upgrade` raises the format",
     "min_version": "`bd upgrade` raises min_version",
     "spent_keys": "bd keeps the idempotency keys of deleted beads; they can't be set",
