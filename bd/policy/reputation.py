@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from bd.core.pools import template_of
 from bd.core.settings import hub_setting
+from bd.policy import failure_kinds
 from bd.policy.ranking import Ranking, is_critical
-from bd.policy.retry import NOT_OF_THE_AGENT
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -52,7 +52,7 @@ def _attempts(snapshot: Snapshot) -> Iterator[tuple[str, str, bool]]:
     tried = [bead.id for bead in chain(snapshot.live(), snapshot.ended()) if bead.attempts]
     for bead in snapshot.wholes(tried):
         for failure in bead.get("failures", []):
-            if failure.get("reason") not in NOT_OF_THE_AGENT:
+            if failure_kinds.of(str(failure.get("reason"))).counts_for_agent:
                 yield str(failure.get("agent", "")), bead.type, False
         by = str(bead.get("closed_by") or "")
         if bead.status == "closed" and by.startswith("agent:"):
