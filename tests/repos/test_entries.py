@@ -211,3 +211,12 @@ def test_a_plan_with_dependencies_needs_a_repository_that_is_delivered(site: Sit
     site.clone.here("repo", "add", "relay", str(site.code), "--deliver", "none")
     assert "deliver: none" in site.clone.here("plan", "apply", "-", input=plan, code=2).err
     site.clone.here("plan", "apply", "-", input=plan.replace(', "depends_on": ["a"]', ""))
+
+
+def test_a_repository_that_the_hub_does_not_have_is_named(site: Site, clone: Callable[[str], Clone]) -> None:
+    assert "did you mean relay?" in site.clone.here("create", "X", "--repo", "rely").err
+    bead = site.bead()
+    assert "no repository elsewhere" in site.clone.here("update", bead, "--repo", "elsewhere").err
+    assert site.clone.here("update", bead, "--repo", "relay").err == ""
+    site.clone.here("repo", "remove", "relay")
+    assert site.clone.here("create", "X", "--repo", "rely").err == ""

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from bd.cli.bead_options import BODY_FILE, LONG_TEXTS, filled, options, typed_fields
 from bd.cli.output import escaped
+from bd.cli.repo_names import warn_of_unknown_repo
 from bd.cli.spec import Argument, Command, Flag, Option
 from bd.cli.values import metadata_of
 from bd.cli.work_options import WORK_OPTIONS, maps_of, without_unset
@@ -78,6 +79,7 @@ def _create_one(app: App, title: str | None, *, silent: bool, force: bool, **fla
         raise BadInput("a bead needs a title", hint='bd create "Fix the login page"')
     forced: dict[str, Any] = {"force": True} if force else {}
     outcome = app.publish(Create(**app.asked(beads=[spec_of(title, **flags)], **forced)))
+    warn_of_unknown_repo(app, flags.get("repo"))
     _tell(app, outcome, silent=silent)
 
 

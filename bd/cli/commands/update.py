@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from bd.cli.bead_options import BODY_FILE, FIELDS, LONG_TEXTS, options, typed_fields
+from bd.cli.repo_names import warn_of_unknown_repo
 from bd.cli.spec import Argument, Command, Flag, Option, list_option
 from bd.cli.validation import seals_of
 from bd.cli.values import flat, key_values, metadata_of
@@ -84,6 +85,7 @@ def run(app: App, beads: tuple[str, ...], claim: bool, **flags: Any) -> None:
             changes.update({"seals": seals} if seals else {})
         operation = Update(**app.asked(beads, ids=list(beads), **changes))
     app.show_written(app.publish(operation), "Claimed" if claim else "Updated issue:")
+    warn_of_unknown_repo(app, flags.get("repo"))
 
 
 def changes_of(app: App, **flags: Any) -> dict[str, Any]:
