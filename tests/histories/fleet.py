@@ -29,6 +29,7 @@ from bd.simulation.connection import PUSH_FAULTS, Connection, Faults, Line
 from bd.simulation.driver import Died, write
 from bd.simulation.loop import Events
 from bd.simulation.machine import SimulatedRuntime
+from bd.store.cache.shared import Commits, SharedCache
 from bd.store.memory.place import MemoryPlace
 from bd.store.memory.server import MemoryRemote, MemoryServer
 from bd.store.rejected import PREFIX
@@ -101,6 +102,9 @@ class History:
         self.attempts = attempts or self.rng.randint(5, 50)
         # How long an agent rests and works on average: in a busy fleet, writes meet.
         self.rest_s, self.work_s = self.rng.choice([(20.0, 60.0), (1.0, 4.0)])
+        # In one history of four, the processes of a clone share the cache file that commands have; in the others, which take half
+        # the time, what is parsed is shared in memory.
+        self.commits = None if self.rng.random() < 0.25 else Commits()
         self.events = Events()
         self.server = MemoryServer()
         self.places: dict[str, Any] = {}
@@ -117,8 +121,6 @@ class History:
         self.rewritten: list[str] = []
         # Moves of the branch that were no fast-forward.
         self.backward: list[str] = []
-        # What the server has told each clone that it took: refs and what they moved to.
-        self.heard: dict[str, set[tuple[str, str | None]]] = {}
         # Pushes that brought nothing; while `is_quiet`, every push does.
         self.idle: list[str] = []
         self.is_quiet = False
@@ -130,6 +132,10 @@ class History:
         kinds = tuple(self.rng.sample(rates.kinds, min(3, len(rates.kinds)))) if self.rng.random() < 0.5 else rates.kinds
         push, dies = (self.rng.choice([0.5, 1.0, 2.5]) for _ in range(2))
         return rates._replace(push=rates.push * push, dies=rates.dies * dies, kinds=kinds)
+
+    def open(self, place: MemoryPlace, runtime: SimulatedRuntime) -> Clone:
+        """Open another process of a clone."""
+        return open_clone(place, runtime, **({"cache": SharedCache(self.commits, place.repo)} if self.commits else {}))
 
     # --- the whole of it ---
 
@@ -160,13 +166,13 @@ class History:
 
     def _found(self) -> None:
         runtime = SimulatedRuntime(self.events, self.rng)
-        with closing(open_clone(self.places["clone-0"], runtime)) as first:
+        with closing(self.open(self.places["clone-0"], runtime)) as first:
             first.create_hub(Init(**asked(runtime, "human:Ada", prefix="hub", fields={}, ignored=[])))
             if self.rng.random() < 0.8:
                 first.sides.probe(runtime.now())
             runtime.settle()
         for place in self.places.values():
-            with closing(open_clone(place, runtime)) as clone:
+            with closing(self.open(place, runtime)) as clone:
                 clone.fetch()
 
     def _mirrored(self) -> Process:
@@ -269,6 +275,8 @@ class WatchedConnection(Connection):
         super().__init__(WatchedRemote(fleet, repo), runtime, LINE, fleet.faults[name], BRANCH, behind=behind)
         self._fleet = fleet
         self._place = name
+        # What the server has told this process that it took: refs and what they moved to.
+        self._heard: set[tuple[str, str | None]] = set()
 
     def push(
         self,
@@ -279,7 +287,7 @@ class WatchedConnection(Connection):
         exactly: bool = False,
         meanwhile: Callable[[], None] | None = None,
     ) -> PushAnswer:
-        fleet, heard = self._fleet, self._fleet.heard.setdefault(self._place, set())
+        fleet, heard = self._fleet, self._heard
         moves = [*([(BRANCH, commit)] if commit else []), *((side.ref, side.new) for side in sides)]
         there = fleet.server.repository
         is_idle = all(there.ref(name) == new and (name, new) in heard for name, new in moves)
@@ -441,7 +449,7 @@ class Agent:
         if self._hub is None:
             fleet, place = self._fleet, self._fleet.places[self._place]
             self._runtime = SimulatedRuntime(fleet.events, fleet.rng, self._ahead_s)
-            self._hub = open_clone(place, self._runtime)
+            self._hub = fleet.open(place, self._runtime)
             self._hub.__dict__["remote"] = WatchedConnection(fleet, self._place, self._runtime)
         return self._hub
 
