@@ -69,6 +69,7 @@ class Attempt:
         self.entry = entry
         self.workspace: Workspace = workspace_of(hub, bead, entry)
         self.is_prepared = False
+        self.base_commit = ""  # of the branch that the work begins from, once it is prepared
         self._cache: Cache = cache_for(entry, hub)
         self._dependencies = _delivered_dependencies(bead, snapshot) if entry else []
         self._lock = self.workspace.lock(hub.runtime)
@@ -119,6 +120,7 @@ class Attempt:
             shutil.rmtree(self.folder, ignore_errors=True)  # nobody has worked in it yet
             raise
         self.workspace.write()
+        self.base_commit = (self._cache.tip(self.entry.base) or "") if self.entry else ""
         self.is_prepared = True
         if self.entry is not None and self.entry.setup:
             self._set_up(hub, self.entry, environment, started)

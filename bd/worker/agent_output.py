@@ -28,9 +28,9 @@ _LONGEST_LINE = 16_000_000
 
 
 class AgentOutput:
-    """The output of one run. `before` is the session that it resumes; `note` is told the cost and the session as they change.
+    """The output of one run. `note` is told the cost and the session as they change.
 
-    `model` is the one that was asked for, `prices` the hub's; `place` is where the session can be resumed.
+    `model` is the one that was asked for, `prices` the hub's. `begin` comes before the first line.
     """
 
     line_limit = _LONGEST_LINE
@@ -39,20 +39,22 @@ class AgentOutput:
     def __init__(
         self,
         known: KnownAgent,
-        place: str,
-        before: Session | None,
         model: str,
         prices: Mapping[str, Any],
         note: Callable[[Mapping[str, Any], Mapping[str, Any] | None], None],
     ) -> None:
         self._known = known
         self._reader = known.reader()
-        self._place = place
-        self._before = before
+        self._place = ""
+        self._before: Session | None = None
         self._model = model
         self._prices = prices
         self._note = note
         self._noted = Totals()
+
+    def begin(self, place: str, before: Session | None) -> None:
+        """Note where the session can be resumed (sessions.py), and which one this run resumes."""
+        self._place, self._before = place, before
 
     def hear(self, line: str) -> str:
         shown = self._reader.hear(line)

@@ -129,8 +129,9 @@ class Job:
             return take
 
         err = shows(output.hear_error) if output.keeps_apart else None
+        base = self._start.workspace.base_commit if self._start.workspace else ""
         return Child(
-            self._start.words,
+            self._start.words_at(base) if self._start.words_at else self._start.words,
             self._start.folder,
             self._start.environment,
             self._start.stdin,

@@ -62,6 +62,11 @@ class JobWorkspace:
             hub.close()
         return None
 
+    @property
+    def base_commit(self) -> str:
+        """The commit of the repository's base branch that it was made with; "" before, and without a repository."""
+        return self._attempt.base_commit
+
     def commits(self) -> int | None:
         """Return the number of commits that the command made; None where it need not make any."""
         return self._attempt.commits()

@@ -11,7 +11,6 @@ import os
 import shutil
 from typing import TYPE_CHECKING
 
-from bd.brief.brief import brief_of
 from bd.core import times
 from bd.core.errors import (
     BdError,
@@ -26,12 +25,10 @@ from bd.operations.claims import Claim, Release
 from bd.operations.close import Close
 from bd.operations.fail import Fail
 from bd.operations.human_wait import WaitHuman
-from bd.policy.budget import model_of
 from bd.policy.eligibility import Eligibility
 from bd.policy.failure_kinds import NOT_OF_THE_BEAD
 from bd.policy.readiness import next_turn
-from bd.worker import attempt_log, decisions, drain, heartbeats, progress, time_limit, validation
-from bd.worker.agent_program import program_of
+from bd.worker import decisions, drain, heartbeats, progress, validation
 from bd.worker.attempt_end import keep_rest
 from bd.worker.decisions import Standing
 from bd.worker.events import Events
@@ -44,7 +41,7 @@ from bd.worker.options import Ended
 from bd.worker.pacing_state import Pacer
 from bd.worker.result import DONE, FAILED, RELEASED, WAITING, Outcome
 from bd.worker.stall_recovery import reassign
-from bd.worker.start import start_of
+from bd.worker.start import start_for
 from bd.worker.stealing import steal
 from bd.worker.stopped_repos import StoppedRepos
 from bd.worker.watcher import Lookout
@@ -62,7 +59,6 @@ if TYPE_CHECKING:
     from bd.worker.fleet_state import View
     from bd.worker.job_workspace import JobWorkspace
     from bd.worker.options import Plan
-    from bd.worker.start import Start
 
 
 class Worker:
@@ -300,7 +296,7 @@ class Worker:
             workspace = reserved(hub, bead, self.plan.command, self._open_hub)
             job = Job(
                 bead,
-                self._start_of(hub, bead, files, workspace),
+                start_for(hub, bead, self.plan, self._as_json, files, workspace),
                 self.plan.command,
                 self._open_hub,
                 lambda line, bead_id=bead.id: self._on_line(bead_id, line),  # type: ignore[misc]
@@ -317,17 +313,6 @@ class Worker:
             )
             return
         self._jobs.append(job)
-
-    def _start_of(self, hub: Clone, bead: Bead, files: str, workspace: JobWorkspace | None) -> Start:
-        snapshot = hub.snapshot()
-        model = model_of(bead, snapshot.agent(self.plan.agent), bead.get("claim").get("attempt", 1))
-        brief = brief_of(bead, snapshot, hub, self.plan.agent, by_worker=True)
-        command, claim = self.plan.command, bead.get("claim")
-        program = program_of(hub, bead, command, model, files)
-        start = start_of(bead, self._as_json(bead, snapshot), brief, command, files, model, program, workspace)
-        limit_s = time_limit.limit_s(bead, command.timeout_s, command.max_duration, is_known_agent=program is not None)
-        log = attempt_log.path_of(hub.place.folder, bead.id, claim.get("attempt", 1), claim["token"])
-        return start._replace(limit_s=limit_s, log=log)
 
     # --- the end of an attempt ---
 

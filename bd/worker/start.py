@@ -8,12 +8,15 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
+from bd.brief.brief import brief_of
 from bd.core import files
+from bd.policy.budget import model_of
 from bd.processes.environment import passed_on
 from bd.processes.sandbox import wrapped
-from bd.worker import drain
+from bd.worker import attempt_log, drain, time_limit
+from bd.worker.agent_program import program_of
 from bd.worker.output import PlainOutput
 
 if TYPE_CHECKING:
@@ -21,9 +24,11 @@ if TYPE_CHECKING:
     from typing import Any
 
     from bd.brief.brief import Brief
-    from bd.core.model import Bead
+    from bd.core.model import Bead, Snapshot
+    from bd.store import Clone
     from bd.worker.job import Command
     from bd.worker.job_workspace import JobWorkspace
+    from bd.worker.options import Plan
     from bd.worker.output import Output
 
 RESULT, DOUBT = "result.json", "doubt"
@@ -33,7 +38,7 @@ class Start(NamedTuple):
     """One start of a command.
 
     `files` is the folder of the attempt's own files (0700); `stdin` the path of a file, `log` that of the full output. `limit_s`
-    is how long it may take. `commits` returns the number of commits that it made; None if nobody counts them. `workspace` is
+    is how long it may take. `words_at` returns other words, for a base commit, once that is known. `commits` returns the number of commits that it made; None if nobody counts them. `workspace` is
     prepared first, if there is one; `folder` exists only then.
     """
 
@@ -47,14 +52,39 @@ class Start(NamedTuple):
     limit_s: float | None = None
     commits: Callable[[], int | None] = lambda: None
     workspace: JobWorkspace | None = None
+    words_at: Callable[[str], Sequence[str]] | None = None
 
 
-class Program(NamedTuple):
-    """What the coding agent of a worker adds to a start: its words, variables, and what reads its output."""
+class Program(Protocol):
+    """What the coding agent of a worker adds to a start: its variables, what reads its output, and its words."""
 
-    words: Sequence[str]
-    environment: Mapping[str, str]
-    output: Output
+    @property
+    def environment(self) -> Mapping[str, str]: ...
+
+    @property
+    def output(self) -> Output: ...
+
+    def words_at(self, base: str) -> Sequence[str]:
+        """Return the words, for a workspace that begins from this commit ("" where there is none)."""
+
+
+def start_for(
+    hub: Clone,
+    bead: Bead,
+    plan: Plan,
+    as_json: Callable[[Bead, Snapshot], Mapping[str, Any]],
+    files: str,
+    workspace: JobWorkspace | None,
+) -> Start:
+    """Return what a worker starts for a claimed bead; `files` is the folder of the attempt's files. Raises OSError."""
+    snapshot, command, claim = hub.snapshot(), plan.command, bead.get("claim")
+    attempt = claim.get("attempt", 1)
+    model = model_of(bead, snapshot.agent(plan.agent), attempt)
+    brief = brief_of(bead, snapshot, hub, plan.agent, by_worker=True)
+    program = program_of(hub, bead, command, model, files, workspace.folder if workspace else command.folder)
+    start = start_of(bead, as_json(bead, snapshot), brief, command, files, model, program, workspace)
+    limit_s = time_limit.limit_s(bead, command.timeout_s, command.max_duration, is_known_agent=program is not None)
+    return start._replace(limit_s=limit_s, log=attempt_log.path_of(hub.place.folder, bead.id, attempt, claim["token"]))
 
 
 def start_of(
@@ -74,20 +104,13 @@ def start_of(
     os.makedirs(folder, mode=0o700, exist_ok=True)
     bead_file = written(folder, "bead.json", json.dumps(shown, indent=2, ensure_ascii=False) + "\n")
     brief_file = written(folder, "brief", brief.text)
-    claim = bead.get("claim")
     environment = {
         **passed_on(os.environ, command.environment),
         **drain.environment(),
         **(program.environment if program else {}),
-        "BD_AGENT": claim["agent"],
-        "BD_BEAD_ID": bead.id,
-        "BD_TOKEN": claim["token"],
-        "BD_ATTEMPT": str(claim.get("attempt", 1)),
-        "BD_MODEL": model,
+        **_of_attempt(bead, folder, model),
         "BD_BEAD_FILE": bead_file,
         "BD_BRIEF_FILE": brief_file,
-        "BD_RESULT_FILE": os.path.join(folder, RESULT),
-        "BD_DOUBT_FILE": os.path.join(folder, DOUBT),
         **(workspace.variables if workspace else {}),
     }
     words = command.words
@@ -96,11 +119,27 @@ def start_of(
         workspace.environment = environment
         workspace.write_brief = lambda text: written(folder, "brief", text)
     stdin = brief_file if command.prompt_on_stdin else None
-    words, output = (program.words, program.output) if program else (words, PlainOutput())
+    output = program.output if program else PlainOutput()
     where = workspace.folder if workspace else command.folder
     commits = workspace.commits if workspace else _nobody_counts
-    words = wrapped(words, command.sandbox, where, folder)
-    return Start(words, where, environment, stdin, output, folder, commits=commits, workspace=workspace)
+    start = Start(words, where, environment, stdin, output, folder, commits=commits, workspace=workspace)
+    if program is None:
+        return start._replace(words=wrapped(words, command.sandbox, where, folder))
+    return start._replace(words_at=lambda base: wrapped(program.words_at(base), command.sandbox, where, folder))
+
+
+def _of_attempt(bead: Bead, folder: str, model: str) -> dict[str, str]:
+    """Return the variables of the claim and of the files that the command may write."""
+    claim = bead.get("claim")
+    return {
+        "BD_AGENT": claim["agent"],
+        "BD_BEAD_ID": bead.id,
+        "BD_TOKEN": claim["token"],
+        "BD_ATTEMPT": str(claim.get("attempt", 1)),
+        "BD_MODEL": model,
+        "BD_RESULT_FILE": os.path.join(folder, RESULT),
+        "BD_DOUBT_FILE": os.path.join(folder, DOUBT),
+    }
 
 
 def _nobody_counts() -> None:

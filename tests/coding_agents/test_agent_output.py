@@ -18,9 +18,7 @@ TURNS = lines.claude_result("", subtype="error_max_turns", is_error=True)
 
 
 def output(*out: Any, name: str = "claude", **more: Any) -> AgentOutput:
-    made = AgentOutput(
-        KNOWN[name], "here", None, more.get("model", ""), more.get("prices", {}), more.get("note", lambda *_: None)
-    )
+    made = AgentOutput(KNOWN[name], more.get("model", ""), more.get("prices", {}), more.get("note", lambda *_: None))
     for one in out:
         made.hear(one if isinstance(one, str) else json.dumps(one))
     return made

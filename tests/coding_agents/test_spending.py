@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pytest
 from hypothesis import given
@@ -57,6 +57,12 @@ def test_a_price_is_for_a_million_tokens_and_makes_an_estimate() -> None:
         assert estimated(run, before, codex, useless) == Spent(None, tokens, True)
 
 
+def begun(name: str, resumed: Session | None, prices: dict[str, Any]) -> AgentOutput:
+    output = AgentOutput(KNOWN[name], "", prices, lambda *_: None)
+    output.begin("here", resumed)
+    return output
+
+
 class Life(NamedTuple):
     """One process: what it spends between its reports, in cents; whether it reports the last of it; whether it resumes."""
 
@@ -78,7 +84,7 @@ def test_whatever_is_killed_and_resumed_the_booked_sum_is_what_was_said(lives: l
         resumed = before if life.resumes else None
         if resumed is None or not of_session:
             counter, unsaid = 0, 0
-        output = AgentOutput(KNOWN["claude"], "here", resumed, "", {}, lambda *_: None)
+        output = begun("claude", resumed, {})
         name = resumed.session if resumed else f"session-{number}"
         output.hear(_json(lines.init(version, name)))
         for place, cents in enumerate(life.cents):
@@ -101,7 +107,7 @@ def test_a_thread_is_counted_once(lives: list[Life], has_price: bool) -> None:
         if resumed is None:
             counter, unsaid = 0, 0
         prices = {"codex": {"input": 1_000_000, "output": 0}} if has_price else {}
-        output = AgentOutput(KNOWN["codex"], "here", resumed, "", prices, lambda *_: None)
+        output = begun("codex", resumed, prices)
         output.hear(_json(lines.thread(resumed.session if resumed else f"thread-{number}")))
         for place, tokens in enumerate(life.cents):
             counter, unsaid = counter + tokens, unsaid + tokens

@@ -270,3 +270,23 @@ def test_who_commits_nothing_in_a_code_repository_has_not_done_it(
     work(alice, standins, code=0)
     [failure] = tip_bead(hub, "hub-a").get("failures")
     assert (failure["reason"], failure["error"].partition(":")[0]) == ("no_change", "it committed nothing")
+
+
+@pytest.mark.one_in(2)
+@pytest.mark.parametrize("has_moved", [False, True])
+def test_in_a_workspace_a_session_goes_on_only_from_the_same_base(
+    has_moved: bool, clone: Clones, standins: StandIns, tmp_path: Path
+) -> None:
+    alice, code = clone("alice"), tmp_path / "code"
+    git(tmp_path, "init", "--quiet", "--initial-branch=main", str(code))
+    git(code, "commit", "--quiet", "--allow-empty", "--message", "first")
+    alice.here("repo", "add", "relay", str(code), "--deliver", "push")
+    make(alice, repo="relay")
+    limited = lines.claude_result("", subtype="error_max_turns", is_error=True)
+    commit = "git -c user.name=a -c user.email=a@b commit -q --allow-empty -m done"
+    standins.plan({"out": [INIT, limited], "code": 1}, {"sh": commit, "out": [INIT, DONE]})
+    work(alice, standins)
+    if has_moved:
+        git(code, "commit", "--quiet", "--allow-empty", "--message", "second")
+    work(alice, standins)
+    assert ("--resume" in standins.starts[1]["words"]) is not has_moved
