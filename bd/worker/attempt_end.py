@@ -32,7 +32,8 @@ def keep_rest(hub: Clone, job: Job, what: str, outcome: Outcome, tell: Callable[
     if what == "unknown":
         return
     _keep_session(hub, job, what, outcome)
-    if what in (DONE, FAILED) or (outcome.cost_usd is None and not outcome.tokens):
+    is_taken = what in (DONE, FAILED) or (what == RELEASED and outcome.what == FAILED)  # `fail` gave it back
+    if is_taken or (outcome.cost_usd is None and not outcome.tokens):
         return
     try:
         tally.book(hub, job.agent, job.bead.id, job.attempt, outcome.cost)
@@ -58,7 +59,7 @@ def _end(bead: Bead | None, job: Job, what: str, outcome: Outcome) -> str:
         return sessions.ASKED
     if what == "settled" and bead is not None and bead.status == "open":
         return "" if job.has_failed(bead) else sessions.GIVEN_BACK
-    if what == FAILED:
+    if outcome.what == FAILED and what in (FAILED, RELEASED):
         is_interrupted = outcome.kind in _INTERRUPTED
         return sessions.GIVEN_BACK if is_interrupted else sessions.TURNS if outcome.kind == "turn_limit" else ""
     return {RELEASED: sessions.GIVEN_BACK, WAITING: sessions.ASKED, DONE: ""}.get(what, "")

@@ -290,3 +290,26 @@ def test_in_a_workspace_a_session_goes_on_only_from_the_same_base(
         git(code, "commit", "--quiet", "--allow-empty", "--message", "second")
     work(alice, standins)
     assert ("--resume" in standins.starts[1]["words"]) is not has_moved
+
+
+def test_a_limit_of_the_provider_gives_the_bead_back_and_its_cost_is_booked_once(
+    clone: Clones, hub: Path, standins: StandIns
+) -> None:
+    one = clone("one")
+    make(one)
+    refused = lines.claude_result("You've hit your limit", usd=0.1, is_error=True)
+    standins.plan({"out": [INIT, lines.limit("rejected", 4102444800), refused], "code": 1})
+    work(one, standins)
+    bead = tip_bead(hub, "hub-a")
+    assert (bead.status, bead.attempts_counted, entry(hub)["usd"], bead.get("cost")["usd"]) == ("open", 0, 0.1, 0.1)
+
+
+@pytest.mark.parametrize("told", [{"output": "x" * 200}, {"artifacts": [{"name": 3}]}])
+def test_what_can_t_be_closed_is_booked_all_the_same(told: dict[str, Any], clone: Clones, hub: Path, standins: StandIns) -> None:
+    one = clone("one")
+    make(one, output={"validation": "regex", "validation_schema": "^y"})
+    path = one.path / "told.json"
+    path.write_text(json.dumps(told))
+    standins.plan({"sh": f"cp {path} $BD_RESULT_FILE", "out": [INIT, DONE]})
+    work(one, standins)
+    assert (tip_bead(hub, "hub-a").claim, entry(hub)["usd"]) == (None, 0.25)
