@@ -17,7 +17,7 @@ GROUPS = ("bead", "agent", "dag", "day", "model")
 
 
 class Paid(NamedTuple):
-    """The cost of one attempt on a bead; attempt 0 is for costs without one."""
+    """The cost of one attempt on a bead; attempt 0 is for costs without one. Dollars that `is_estimated` may be unknown: 0."""
 
     bead: Bead
     attempt: int
@@ -26,6 +26,7 @@ class Paid(NamedTuple):
     usd: float
     tokens: dict[str, int]
     model: str
+    is_estimated: bool = False
 
 
 def paid(snapshot: Snapshot, since: str = "") -> Iterator[Paid]:
@@ -47,7 +48,9 @@ def entries(bead: Bead) -> list[Paid]:
         attempt = entry.get("attempt")
         number = attempt if isinstance(attempt, int) else 0
         agent, at, model = (str(entry.get(key) or "") for key in ("agent", "at", "model"))
-        found.append(Paid(bead, number, agent, at, amount_of(entry.get("usd")), _tokens(entry), model))
+        found.append(
+            Paid(bead, number, agent, at, amount_of(entry.get("usd")), _tokens(entry), model, bool(entry.get("estimated")))
+        )
     rest = amount_of(cost.get("usd")) - sum(one.usd for one in found)
     if rest > 1e-9:
         found.append(Paid(bead, 0, "", bead.updated_at, round(rest, 6), {} if found else _tokens(cost), ""))
@@ -60,7 +63,10 @@ def _tokens(entry: dict[str, Any]) -> dict[str, int]:
 
 
 def sums(found: Iterator[Paid] | list[Paid], by: str, snapshot: Snapshot) -> list[dict[str, Any]]:
-    """Return the sums of a group, the most expensive first: its name, `usd`, `tokens`, and the number of `attempts`."""
+    """Return the sums of a group, the most expensive first: its name, `usd`, `tokens`, and the number of `attempts`.
+
+    `estimated` is the number of those whose dollars are unknown or an estimate, where there are any.
+    """
     groups: dict[str, dict[str, Any]] = {}
     roots = Lineage(snapshot, lambda parent: () if parent.parent and snapshot.exists(parent.parent) else (parent.id,))
     for one in found:
@@ -68,6 +74,8 @@ def sums(found: Iterator[Paid] | list[Paid], by: str, snapshot: Snapshot) -> lis
         group = groups.setdefault(name, {by: name, "usd": 0.0, "tokens": {}, "attempts": 0})
         group["usd"] = round(group["usd"] + one.usd, 6)
         group["attempts"] += one.attempt > 0
+        if one.is_estimated:
+            group["estimated"] = group.get("estimated", 0) + 1
         for kind, number in one.tokens.items():
             group["tokens"][kind] = group["tokens"].get(kind, 0) + number
     ordered = sorted(groups.values(), key=lambda group: (-group["usd"], group[by]))

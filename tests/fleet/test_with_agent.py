@@ -110,7 +110,11 @@ def test_a_failure_is_kept_with_its_kind_and_its_cost(run: str, clone: Clones, h
     assert (bead.status, [failure["reason"] for failure in bead.get("failures")]) == ("open", [kind])
     assert entry(hub)["tokens"]["input"]
     assert entry(hub)["model"]
-    assert bool(entry(hub).get("estimated")) == ("usd" not in entry(hub))
+    is_estimated = bool(entry(hub).get("estimated"))
+    assert is_estimated == ("usd" not in entry(hub))
+    assert one.here("cost", "hub-a").out.splitlines()[1].split()[1].startswith("~") == is_estimated
+    assert one.here("cost", "hub-a", "--json").json["attempts"][0].get("estimated", False) == is_estimated
+    assert ("estimated" in one.here("cost", "--json").json[0]) == is_estimated
 
 
 def test_the_agent_file_names_the_program_and_a_typed_command_goes_first(clone: Clones, hub: Path, standins: StandIns) -> None:

@@ -70,7 +70,15 @@ def _show_sums(app: App, by: str, since: str | None) -> None:
     if not found:
         app.out.line("No costs were reported.")
         return
-    rows = [[_usd(one["usd"]), str(one["attempts"]), _tokens(one["tokens"]), str(one[by]) or "(nobody said)"] for one in found]
+    rows = [
+        [
+            _usd(one["usd"], is_estimated="estimated" in one),
+            str(one["attempts"]),
+            _tokens(one["tokens"]),
+            str(one[by]) or "(nobody said)",
+        ]
+        for one in found
+    ]
     app.out.table(["usd", "attempts", "tokens", by], rows)
     app.out.line(f"{_usd(sum(one['usd'] for one in found))} in all")
 
@@ -84,14 +92,31 @@ def _show_bead(app: App, typed: str) -> None:
     ceiling, left = bead.get("budget_ceiling_usd"), left_under(bead, snapshot, app.now)
     if app.out.is_json:
         attempts = [
-            {"attempt": one.attempt, "agent": one.agent, "at": one.at, "usd": one.usd, "tokens": one.tokens, "model": one.model}
+            {
+                "attempt": one.attempt,
+                "agent": one.agent,
+                "at": one.at,
+                "usd": one.usd,
+                "tokens": one.tokens,
+                "model": one.model,
+                **({"estimated": True} if one.is_estimated else {}),
+            }
             for one in found
         ]
         shown = {"id": bead.id, "usd": round(sum(one.usd for one in found), 6), "attempts": attempts, "tree_usd": round(tree, 6)}
         money = {"ceiling_usd": ceiling, "left_usd": None if left is None else round(left, 6)}
         app.out.object({**shown, **{key: value for key, value in money.items() if value is not None}, **missing})
         return
-    rows = [[str(one.attempt or "-"), _usd(one.usd), _tokens(one.tokens), one.model or "-", one.agent or "-"] for one in found]
+    rows = [
+        [
+            str(one.attempt or "-"),
+            _usd(one.usd, is_estimated=one.is_estimated),
+            _tokens(one.tokens),
+            one.model or "-",
+            one.agent or "-",
+        ]
+        for one in found
+    ]
     if rows:
         app.out.table(["attempt", "usd", "tokens", "model", "agent"], rows)
     own = f"{bead.id} has cost {_usd(sum(one.usd for one in found))}"
@@ -100,8 +125,10 @@ def _show_bead(app: App, typed: str) -> None:
     app.out.line(f"{own}{below}{limit}")
 
 
-def _usd(amount: float) -> str:
-    return f"${amount:.2f}" if amount >= 0.01 or not amount else f"${amount:.4f}"
+def _usd(amount: float, *, is_estimated: bool = False) -> str:
+    """Return an amount; with ~ if it is an estimate, or a part of it is unknown."""
+    words = f"${amount:.2f}" if amount >= 0.01 or not amount else f"${amount:.4f}"
+    return f"~{words}" if is_estimated else words
 
 
 def _tokens(tokens: dict[str, int]) -> str:
