@@ -5,6 +5,8 @@ The flags are those of Claude Code 2.1, Codex CLI 0.155 and Gemini CLI 0.65. The
 
 from __future__ import annotations
 
+import json
+import os
 from typing import TYPE_CHECKING, NamedTuple
 
 from bd.coding_agents.claude import ClaudeReader
@@ -26,7 +28,8 @@ class KnownAgent(NamedTuple):
     """How one program is started, and how its output is read.
 
     Its words are `start`, those of the permissions, `model` and the name of one, what was typed, `resume` and the session, `end`.
-    `edit` lets it change files, `full` do anything. `totals` says what its totals cover; `has_dollars`: dollars are among them.
+    `edit` lets it change files, `full` do anything; `commits` are more words for `edit` in a clone that bd has made for the bead,
+    with the path of its .git folder in quotes for `{git}`. `totals` says what its totals cover; `has_dollars`: dollars are among them.
     """
 
     name: str
@@ -39,13 +42,18 @@ class KnownAgent(NamedTuple):
     reader: Callable[[], Reader]
     totals: Meaning
     has_dollars: bool = False
+    commits: Sequence[str] = ()
     environment: Sequence[tuple[str, str]] = ()
 
-    def words(self, permissions: str, model: str = "", session: str = "", extra: Sequence[str] = ()) -> list[str]:
-        """Return the words to start it with."""
+    def words(
+        self, permissions: str, model: str = "", session: str = "", extra: Sequence[str] = (), workspace: str = ""
+    ) -> list[str]:
+        """Return the words to start it with; `workspace` is the folder of a clone that bd has made for the bead."""
+        git = json.dumps(os.path.join(workspace, ".git"))
+        commits = [word.replace("{git}", git) for word in self.commits] if workspace else []
         return [
             *self.start,
-            *(self.full if permissions == FULL else self.edit),
+            *(self.full if permissions == FULL else [*self.edit, *commits]),
             *((self.model, model) if model else ()),
             *extra,
             *((*self.resume, session) if session else ()),
@@ -75,6 +83,8 @@ KNOWN: dict[str, KnownAgent] = {
             "codex",
             start=("codex", "exec", "--json", "--skip-git-repo-check"),
             edit=("--sandbox", "workspace-write"),
+            # Its sandbox keeps the .git folder read-only. That of a workspace is a clone's own, and nobody else's.
+            commits=("-c", "sandbox_workspace_write.writable_roots=[{git}]"),
             full=("--dangerously-bypass-approvals-and-sandbox",),
             model="--model",
             resume=("resume",),

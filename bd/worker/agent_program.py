@@ -55,4 +55,5 @@ class AgentProgram:
         resumed = self._latest if self._latest is not None and self._latest.may_resume(self._known.name, place) else None
         self.output.begin(place, resumed)
         session = resumed.session if resumed else ""
-        return self._known.words(self._command.permissions, self._model, session, self._command.words)
+        workspace = self._folder if base else ""
+        return self._known.words(self._command.permissions, self._model, session, self._command.words, workspace)

@@ -74,6 +74,14 @@ def test_the_words_of_a_program_are_in_an_order_that_it_understands(name: str, w
         assert not any(word in " ".join(known.words(permissions)) for word in dangerous)
 
 
+def test_codex_may_commit_in_a_clone_of_its_own_alone() -> None:
+    codex = KNOWN["codex"]
+    root = 'sandbox_workspace_write.writable_roots=["/state/a \\"b\\"/.git"]'
+    assert root in codex.words("edit", workspace='/state/a "b"')
+    assert "-c" not in codex.words("edit")
+    assert "-c" not in codex.words("full", workspace="/state/a")
+
+
 def test_an_unknown_program_names_the_nearest() -> None:
     with pytest.raises(BadInput) as caught:
         known_agent("codx")
