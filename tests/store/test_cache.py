@@ -480,3 +480,17 @@ def test_what_broke_off_half_way_is_not_kept(
         hub.cache.move_to(tip(local_hub.path))
     assert hub.cache.hold(before)
     assert content(hub.cache) == was
+
+
+def test_a_snapshot_reads_a_record_once(local_hub: Clone, hub_of: Callable[[], Replica], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Many agents are asked about on one snapshot, each of them in many places."""
+    snapshot, read, asked = hub_of().snapshot(), Cache.record, []
+
+    def counted(cache: Cache, path: str) -> Any:
+        asked.append(path)
+        return read(cache, path)
+
+    monkeypatch.setattr(Cache, "record", counted)
+    assert [snapshot.record(CONFIG_PATH) for _ in range(3)] == [snapshot.config()] * 3
+    assert [snapshot.agent("nobody") for _ in range(3)] == [None] * 3
+    assert len(asked) == len(set(asked))
