@@ -211,9 +211,12 @@ class WakeAgent(Operation):
     def decide(self, snapshot: Snapshot, context: DecisionContext) -> Change:
         name = known_agent(self.args["agent"], snapshot)
         accounts = account_rest.names_of(name, snapshot)
-        rests = [rest for _, rest in account_rest.recorded(snapshot.records(CAPACITY_DIR)) if rest.account in accounts]
+        resting = account_rest.recorded(snapshot.records(CAPACITY_DIR))
+        rests = [rest for _, rest in resting if rest.account in accounts]
         result = {"agent": name, "accounts": sorted({rest.account for rest in rests})}
         if not rests:
-            return Change({}, "", notes=(f"the account of {name} does not rest",), result=result)
+            others = ", ".join(f"{rest.account} does (`bd agent wake {agent}`)" for agent, rest in resting)
+            note = f"no account that {name} is known to work on rests{f'; {others}' if others else ''}"
+            return Change({}, "", notes=(note,), result=result)
         change = Change({}, f"{self.verb}: {name} by {self.agent}", result=result)
         return without_rests(change, snapshot, accounts)

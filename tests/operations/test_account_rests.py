@@ -127,7 +127,14 @@ def test_a_person_ends_a_rest_for_all(kind: str) -> None:
     assert (change.subject, change.result) == ("agent-wake: bob by Ada", {"agent": "bob", "accounts": ["red"]})
     for name in ("ann", "bob", "cid"):
         assert claim(store, name)
-    assert store.publish(WakeAgent(agent="bob", **by("Ada"))).is_empty
+    assert store.publish(WakeAgent(agent="bob", **by("Ada"))).notes == ("no account that bob is known to work on rests",)
+
+
+def test_who_wakes_another_agent_than_the_one_that_was_refused_is_told_which() -> None:
+    store = a_store()
+    fail(store, "ann", claim(store, "ann")[0])
+    [note] = store.publish(WakeAgent(agent="dan", **by("Ada"))).notes
+    assert note.endswith("rests; red does (`bd agent wake ann`)")
 
 
 def test_an_agent_with_a_broken_login_rests_alone_where_no_account_is_stated() -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from bd.core.schema import agent_path, capacity_path
 from bd.core.times import instant_of, time_text
-from bd.policy import account_rest
+from bd.policy import account_rest, stealing
 from bd.policy.account_rest import Rest, hold_of, is_on_trial, name_for, names_of, next_rest
 from bd.policy.eligibility import Eligibility
 from tests.clocks import START
@@ -160,3 +160,32 @@ def test_a_stated_time_is_believed_from_a_minute_to_a_week(stated_s: float, rest
 def test_a_longer_rest_stays() -> None:
     long = next_rest("red", "quota", None, START, after(7200))
     assert next_rest("red", "rate_limit", long, after(5)) == long
+
+
+# --- who else asks ----------------------------------------------------------------------------
+
+
+def test_an_agent_that_rests_is_given_no_work_of_others() -> None:
+    idle = {"idle": True, "idle_since": at(-3600), "last_heartbeat": at(0)}
+    for resting, words in ((None, ""), (rest(until_s=600), "the account red rests for 10m after rate_limit")):
+        records: dict[str, Any] = {
+            agent_path("bob"): {"name": "bob", "account": "red"},
+            capacity_path("bob"): {"agent": "bob", **idle},
+            capacity_path("ann"): {"agent": "ann", "account": KIT, **({"rest": resting} if resting else {})},
+        }
+        snapshot = MemorySnapshot([make_bead("hub-free")], records)
+        assert stealing.cycle(snapshot, START).not_idle.get("bob", "") == words
+
+
+def test_a_fallback_agent_does_not_wait_for_agents_that_rest() -> None:
+    def codes(**rests: dict[str, str]) -> list[str]:
+        records: dict[str, Any] = {
+            agent_path("ann"): {"name": "ann", "account": "red", "interval": "48h"},
+            agent_path("over"): {"name": "over", "fallback": True, "interval": "1h"},
+            **{capacity_path(name): {"agent": name, "last_heartbeat": at(0), "rest": one} for name, one in rests.items()},
+        }
+        bead = make_bead("hub-free")
+        return [reason.code for reason in Eligibility(MemorySnapshot([bead], records), "over", after(30)).reasons(bead)]
+
+    assert codes() == ["fallback"]
+    assert codes(ann=rest()) == []
