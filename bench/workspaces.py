@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import subprocess
 import time
 from typing import TYPE_CHECKING
 from unittest.mock import patch
@@ -56,16 +57,9 @@ def _repository(machine: Machine, files: int) -> Path:
     """A bare repository with one commit of that many small files, a hundred in a folder."""
     code = machine.folder / "large.git"
     machine.run(["git", "init", "-q", "--bare", str(code)])
-    seed = machine.folder / "large"
-    machine.run(["git", "clone", "-q", str(code), str(seed)])
+    stream = ["commit refs/heads/main", "committer Ada <ada@example.org> 1767225600 +0000", "data 5", "files"]
     for number in range(files):
-        folder = seed / f"d{number // 100}"
-        if number % 100 == 0:
-            folder.mkdir()
-        (folder / f"f{number}").write_text(f"line {number}\n" * 20)
-    machine.configure("gc.auto", "0")  # it would go on in the background
-    machine.run(["git", "-C", str(seed), "add", "-A"])
-    machine.run(["git", "-C", str(seed), "commit", "-qm", "files"])
-    machine.run(["git", "-C", str(seed), "push", "-q", "origin", "HEAD:main"])
-    shutil.rmtree(seed)
+        text = f"line {number}\n" * 20
+        stream += [f"M 644 inline d{number // 100}/f{number}", f"data {len(text)}", text]
+    subprocess.run(["git", "-C", str(code), "fast-import", "--quiet"], input="\n".join([*stream, ""]).encode(), check=True)
     return code

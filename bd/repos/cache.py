@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from bd.store import Clone
 
 REMOTES = "refs/remotes/origin/"
+# Merges with which workspaces began.
+STARTS = "refs/bd/starts/"
 # Git says nothing while it packs, or checks out many files.
 SILENCE_S = 900.0
 # Others may be fetching a large repository for the first time.
@@ -113,6 +115,14 @@ class Cache:
             except GitFailed as error:
                 raise unreachable(self.entry.url, error.stderr) from error
 
+    def fetch_from(self, git_dir: str, wanted: Mapping[str, str]) -> None:
+        """Fetch commits from a repository on this machine, of which nothing is trusted, into refs. Raises GitFailed."""
+        if not wanted:
+            return
+        flags = ("--quiet", "--no-tags", "--no-write-fetch-head", "--no-recurse-submodules", "--no-auto-gc", "--update-shallow")
+        specs = [f"+{oid}:{ref}" for oid, ref in wanted.items()]
+        self.run("-c", "protocol.version=2", "fetch", *flags, "--", git_dir, *specs)  # version 2 serves any object by its name
+
     def pack_when_full(self) -> None:
         """Pack its objects once there are many. Nothing is removed that is not packed before, reachable or not."""
         folder = os.path.join(self.git_dir, "objects")
@@ -140,11 +150,13 @@ class Cache:
         return {line for line in out.splitlines() if " " not in line}
 
     def unpushed(self, oids: Sequence[str]) -> set[str]:
-        """Return those commits (which must be here) that no fetched branch or tag has."""
+        """Return those commits (which must be here) that no fetched branch or tag has, and with which no workspace began."""
         if not oids:
             return set()
         lines = "".join(f"{oid}\n" for oid in oids).encode()
-        return {*self.run("rev-list", "--stdin", "--not", "--remotes=origin", "--tags", data=lines)[1].split()} & {*oids}
+        return {
+            *self.run("rev-list", "--stdin", "--not", "--remotes=origin", "--tags", f"--glob={STARTS}*", data=lines)[1].split()
+        } & {*oids}
 
     def is_ancestor(self, older: str, newer: str) -> bool:
         """Return whether `older` is `newer` or in its history."""

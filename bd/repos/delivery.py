@@ -112,10 +112,9 @@ def _head_of(workspace: Workspace, cache: Cache) -> _Head | None:
     if not tips:
         return None
     target = f"{_DELIVERED}{workspace.kept_refs.removeprefix('refs/bd/kept/')}"
-    specs = [f"+{oid}:{target}{key}" for key, oid in tips.items()]
-    flags = ("--quiet", "--no-tags", "--no-write-fetch-head", "--no-recurse-submodules", "--no-auto-gc")
-    cache.run("-c", "protocol.version=2", "fetch", *flags, "--", workspace.git_dir, *specs)
-    cache.repo.update_refs([(f"{target}{key}", None, oid) for key, oid in tips.items()])
+    wanted = {oid: f"{target}{key}" for key, oid in tips.items()}
+    cache.fetch_from(workspace.git_dir, wanted)
+    cache.repo.update_refs([(ref, None, oid) for oid, ref in wanted.items()])
     return _chosen(workspace, cache, tips)
 
 

@@ -87,6 +87,7 @@ def removed(workspace: Workspace, hub: Clone) -> list[str]:
         if os.path.lexists(workspace.folder):
             return [f"{workspace.folder} can't be removed"]
         if not leftovers.kept_of(workspace, cache):
+            leftovers.drop_start(workspace, cache)
             workspace.forget()
         return []
     finally:

@@ -13,7 +13,6 @@ import shutil
 import tempfile
 from typing import TYPE_CHECKING, NamedTuple
 
-from bd.core import times
 from bd.repos.cache import AUTHOR
 from bd.store.git.repository import GitFailed
 
@@ -90,8 +89,6 @@ def keep(workspace: Workspace, cache: Cache, runtime: Runtime, *, with_ignored: 
                 found.wrong.append(f"{tree.folder}: {error}")
             found.wrong.extend(reader.wrong)
         found.kept.extend(kept_of(workspace, cache))
-    if workspace.ended_at and not found.wrong and with_ignored:
-        workspace._replace(kept_at=times.time_text(runtime.now())).write()
     return found
 
 
@@ -238,11 +235,7 @@ class _Reader:
                     self._fetch_from({oid: ref})
 
     def _fetch_from(self, wanted: dict[str, str]) -> None:
-        if not wanted:
-            return
-        flags = ("--quiet", "--no-tags", "--no-write-fetch-head", "--no-recurse-submodules", "--no-auto-gc", "--update-shallow")
-        specs = [f"+{oid}:{ref}" for oid, ref in wanted.items()]
-        self._cache.run("-c", "protocol.version=2", "fetch", *flags, "--", self._tree.git_dir, *specs)
+        self._cache.fetch_from(self._tree.git_dir, wanted)
 
     def _drop_pushed(self) -> None:
         """Remove those refs whose commits another one has, or the remote."""
@@ -385,4 +378,11 @@ def drop(workspace: Workspace, cache: Cache) -> int:
     """Forget what was set aside of an attempt. Return the number of its refs."""
     kept = kept_of(workspace, cache)
     cache.repo.update_refs([(one.ref, None, one.oid) for one in kept])
+    drop_start(workspace, cache)
     return len(kept)
+
+
+def drop_start(workspace: Workspace, cache: Cache) -> None:
+    """Forget the merge with which an attempt began."""
+    start = cache.repo.ref(workspace.start_ref)
+    cache.repo.update_refs([(workspace.start_ref, None, start)] if start else [])

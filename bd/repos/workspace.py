@@ -16,7 +16,7 @@ from bd.core import files
 from bd.core.errors import TryAgain
 from bd.core.json_shapes import MAYBE_TEXT, fits, json_value
 from bd.repos.branch_names import branch_of, component
-from bd.repos.cache import AUTHOR, REMOTES
+from bd.repos.cache import AUTHOR, REMOTES, STARTS
 from bd.repos.folders import made, state_folder, user_files
 from bd.schedule.invocation import hub_id
 from bd.store.git.repository import GitFailed, GitRepo
@@ -37,7 +37,7 @@ _RECORDS = ".bd"
 _NO_PUSH = "bd-pushes-the-branch-of-this-bead-when-the-attempt-ends"
 _SHAPE = {
     **dict.fromkeys(("hub", "repo", "bead", "branch", "token", "agent", "base", "folder"), str),
-    **dict.fromkeys(("url", "begun", "start", "ended_at", "kept_at", "uid"), MAYBE_TEXT),
+    **dict.fromkeys(("url", "begun", "start", "ended_at", "uid"), MAYBE_TEXT),
     "attempt": int,
 }
 
@@ -53,8 +53,7 @@ class Workspace(NamedTuple):
     """The record of a workspace.
 
     `url` is the repository's, None for a bead without one. `begun` is the tip that the bead's branch had at the remote when the
-    attempt began (None: no such branch); `start` the commit that was checked out. `ended_at` is set when the attempt has ended,
-    `kept_at` when everything unpushed has been set aside since then.
+    attempt began (None: no such branch); `start` the commit that was checked out. `ended_at` is set when the attempt has ended.
     """
 
     hub: str
@@ -71,7 +70,6 @@ class Workspace(NamedTuple):
     begun: str | None = None
     start: str | None = None
     ended_at: str | None = None
-    kept_at: str | None = None
 
     @property
     def git_dir(self) -> str:
@@ -108,11 +106,16 @@ class Workspace(NamedTuple):
             raise TryAgain(f"the record of a workspace can't be written: {error.strerror}", hint="check the disk") from error
         return self
 
+    @property
+    def start_ref(self) -> str:
+        """The ref of the cache that has `start`, where bd has merged what the workspace began with."""
+        return f"{STARTS}{self.kept_refs.removeprefix('refs/bd/kept/')}start"
+
     def forget(self) -> None:
-        """Remove the record."""
-        for ending in ("json", "lock", "exclude"):
+        """Remove the record. The lock stays: whoever waits for it must not wait for another file than the next one."""
+        for path in (self.record_path, self.exclude_file):
             with contextlib.suppress(FileNotFoundError):
-                os.unlink(os.path.join(self._records, f"{self._name}.{ending}"))
+                os.unlink(path)
 
     @property
     def exclude_file(self) -> str:
@@ -229,7 +232,10 @@ def make(workspace: Workspace, entry: Repo, cache: Cache, dependencies: Sequence
         notes = _merge(repo, workspace, entry, base, merged)
         _add_submodules(repo, entry)
         _copy(workspace, entry)
-        return workspace._replace(start=repo.commit_of("HEAD") or start), notes
+        found = workspace._replace(start=repo.commit_of("HEAD") or start)
+        if found.start != start:  # nobody's work, so it is not unpushed work either
+            cache.fetch_from(found.git_dir, {str(found.start): found.start_ref})
+        return found, notes
     except GitFailed as error:
         raise TryAgain(f"the workspace can't be made: {error}", hint="check the disk, then try again") from error
 
@@ -263,7 +269,8 @@ def _clone(workspace: Workspace, entry: Repo, cache: Cache) -> None:
 def _check_out(repo: GitRepo, workspace: Workspace, entry: Repo) -> None:
     own = {} if entry.clone.lfs else {"GIT_LFS_SKIP_SMUDGE": "1"}
     if entry.clone.sparse:
-        repo.run("sparse-checkout", "set", "--cone", "--", *entry.clone.sparse)
+        repo.run("sparse-checkout", "init", "--cone")
+        repo.run("sparse-checkout", "set", "--", *entry.clone.sparse)
     repo.run("checkout", "--quiet", "--no-track", "-B", workspace.branch, str(workspace.start), "--", env=own)
 
 

@@ -12,6 +12,7 @@ from tests.truth import git
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
     from bd.repos.attempt import Attempt
     from tests.repos.conftest import Site
@@ -195,7 +196,29 @@ def test_a_hook_that_refuses_the_branch_is_told(site: Site) -> None:
         attempt.finish(site.hub(), {}, is_current=True)
 
 
-def test_the_hub_in_the_same_repository_is_never_fetched_nor_a_target(clone: Callable[[str], object], site: Site) -> None:
-    hub_url = git(site.clone.path, "remote", "get-url", "origin")
-    said = site.clone.here("repo", "add", "own", hub_url, "--base", "main", code=2).err
+def test_the_hub_in_the_same_repository_is_never_fetched_nor_a_target(site: Site, hub: Path) -> None:
+    url = git(site.clone.path, "remote", "get-url", "origin")
+    said = site.clone.here("repo", "add", "own", url, "--base", "main", code=2).err
     assert "is the branch of the hub" in said
+    git(site.code.parent / "seed", "push", "--quiet", str(hub), "main:code")
+    site.clone.here("repo", "add", "own", url, "--base", "code")
+    bead = site.clone.here("create", "X", "--repo", "own", "--json").json["id"]
+    attempt = site.begin(bead)
+    assert git(attempt.folder, "branch", "-r", "--format=%(refname:short)") == "origin/code"
+    site.work(attempt, "new")
+    assert ended(site, attempt)[0] == f"agents/{bead}"
+    assert "bd/claims" not in git(attempt.folder, "for-each-ref")
+
+
+def test_a_merge_that_bd_made_is_nobodys_unpushed_work(site: Site) -> None:
+    bead = site.bead()
+    first = site.begin(bead)
+    site.work(first, "one")
+    ended(site, first)
+    site.commit("main", "meanwhile")
+    site.clone.here("release", bead, "--force", "--reason", "again")
+    second = site.begin(bead)
+    assert ended(site, second) == ("", False, "")
+    assert [one["unpushed"] for one in site.clone.here("workspace", "list", "--json").json] == [[], []]
+    site.clone.here("workspace", "prune", bead)
+    assert site.clone.here("workspace", "list", "--json").json == []
