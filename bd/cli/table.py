@@ -39,7 +39,16 @@ PAST = frozenset(
 DEEDS = frozenset(
     (
         *"clone heartbeat init mcp overseer poll progress serve setup wait work".split(),
-        *("config set", "config unset", "cron install", "cron remove", "identity init", "pool run"),
+        *(
+            "config set",
+            "config unset",
+            "cron install",
+            "cron remove",
+            "identity init",
+            "pool run",
+            "workspace enter",
+            "workspace prune",
+        ),
     )
 )
 _NO_DEED = frozenset(("--dry-run", "--help", "-h"))

@@ -70,6 +70,7 @@ class Attempt:
         self.workspace: Workspace = workspace_of(hub, bead, entry)
         self.is_prepared = False
         self.base_commit = ""  # of the branch that the work begins from, once it is prepared
+        self.rescued = Delivery()  # of an attempt whose worker was killed
         self._cache: Cache = cache_for(entry, hub)
         self._dependencies = _delivered_dependencies(bead, snapshot) if entry else []
         self._lock = self.workspace.lock(hub.runtime)
@@ -137,10 +138,20 @@ class Attempt:
         if not os.path.lexists(self.folder):
             return
         former = record_at(self.folder) or self.workspace._replace(attempt=max(0, self.workspace.attempt - 1))
-        if former.ended_at is None:  # its worker was killed
-            former = former._replace(ended_at=times.time_text(hub.runtime.now()))
         leftovers.keep(former, self._cache, hub.runtime)
+        if former.ended_at is None:  # its worker was killed
+            self.rescued = self._delivered_late(former, hub)
+            former = former._replace(ended_at=times.time_text(hub.runtime.now()))
         former.moved_aside()
+
+    def _delivered_late(self, former: Workspace, hub: Clone) -> Delivery:
+        """Push the commits of an attempt whose worker was killed to a branch of their own. What fails stays set aside."""
+        if self.entry is None or former.start is None:
+            return Delivery()
+        try:
+            return deliver(former, self.entry, self._cache, hub, is_current=False)
+        except BdError:
+            return Delivery()
 
     def _set_up(self, hub: Clone, entry: Repo, environment: Mapping[str, str], started: Callable[[ProcessTree], None]) -> None:
         ran = self._run(hub, entry.setup, environment, SETUP_LIMIT_S, started)
@@ -181,6 +192,8 @@ class Attempt:
             then = "pushes them when you end" if self.entry.is_delivered else "keeps them on this machine"
             lines.append(f"Commit your work to this branch. Don't push: bd {then}.")
         lines += [f"{note}." for note in notes]
+        if self.rescued.branch:
+            lines.append(f"The worker of an earlier attempt was killed: its commits are on {self.rescued.branch}.")
         for kept in left:
             lines.append(f"An earlier attempt left {leftovers.KINDS[kept.kind]}: `git show {kept.oid[:16]}`")
         if left:

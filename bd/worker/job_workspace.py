@@ -52,6 +52,7 @@ class JobWorkspace:
         hub = self._open_hub()
         try:
             words = self._attempt.prepare(hub, self.environment, started)
+            self._tell_of_rescued(hub)
             more = [Part("workspace", words)]
             self.write_brief(brief_of(self._bead, hub.snapshot(), hub, self._agent, more=more, by_worker=True).text)
         except Conflict as error:
@@ -92,6 +93,12 @@ class JobWorkspace:
         """Let others use the folder: the command was never started."""
         self._attempt.abandon()
 
+    def _tell_of_rescued(self, hub: Clone) -> None:
+        """Tell on the bead where the commits of an attempt are whose worker was killed."""
+        branch = self._attempt.rescued.branch
+        if branch:
+            self._say(hub, f"The worker of an earlier attempt was killed; its commits are on {branch}", lambda _: None)
+
     def _is_current(self, hub: Clone) -> bool:
         """Return whether the hub has this claim still. If that can't be seen, nothing goes to the bead's own branch."""
         try:
@@ -105,7 +112,9 @@ class JobWorkspace:
     def _comment(self, hub: Clone, found: Delivery, tell: Callable[[str], None]) -> None:
         """Tell on the bead where the commits are that did not go to its branch."""
         attempt = self._bead.get("claim").get("attempt", 1)
-        text = f"Attempt {attempt} of {self._agent}: {found.notes[-1]}"
+        self._say(hub, f"Attempt {attempt} of {self._agent}: {found.notes[-1]}", tell)
+
+    def _say(self, hub: Clone, text: str, tell: Callable[[str], None]) -> None:
         try:
             hub.publish(Comment(**asked(hub.runtime, f"agent:{self._agent}", ids=[self._bead.id], text=text)))
         except BdError as error:

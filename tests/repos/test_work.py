@@ -97,7 +97,7 @@ def test_a_command_named_by_a_relative_path_is_that_of_the_folder(site: Site) ->
     assert [one["outcome"] for one in result.json] == ["done"]
 
 
-def test_a_worker_that_is_killed_leaves_its_work_where_it_is_found(site: Site, tmp_path: Path) -> None:
+def test_a_worker_that_is_killed_leaves_its_work_where_it_is_found(site: Site, hub: Path, tmp_path: Path) -> None:
     bead = site.bead()
     script = f'{COMMIT}; echo draft > draft; touch "{tmp_path}/there"; exec sleep 600'
     worker = site.clone.start("work", "--agent", "coder", "--grace", "1s", "--", "sh", "-c", script)
@@ -107,6 +107,14 @@ def test_a_worker_that_is_killed_leaves_its_work_where_it_is_found(site: Site, t
     (one,) = site.clone.here("workspace", "list", "--json").json
     assert (one["id"], one["state"]) == (bead, "killed")
     assert sorted(left["kind"] for left in one["unpushed"]) == ["commits", "untracked"]
+    site.clone.here("release", bead, "--force", "--reason", "its worker is gone")
+    site.clone.bd("work", "--agent", "coder", "--max-tasks", "1", "--", "true")
+    assert git(site.code, "log", "-1", "--format=%s", f"agents/{bead}-attempt-1") == "by coder"
+    after = tip_bead(hub, bead)
+    assert after is not None
+    assert any(f"agents/{bead}-attempt-1" in comment["text"] for comment in after.comments)
+    kinds = [left["kind"] for one in site.clone.here("workspace", "list", "--json").json for left in one["unpushed"]]
+    assert kinds == ["untracked"]
 
 
 @pytest.mark.slow
