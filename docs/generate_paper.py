@@ -202,12 +202,12 @@ CLAIMS = (
         "stealing.yaml",
         "Stealing cuts the half hour to minutes",
         "A router that works every 30 minutes leaves an agent that runs out of work idle until the next round. If beads of overloaded "
-        "agents are moved every 5 minutes to those that have been idle for 2, it starts again after 5 to 7 minutes. What was moved is noticed "
-        "at the next peek, and an agent that has been idle for long peeks rarely: hence the longest times.",
+        "agents are moved every 5 minutes to those that have been idle for 2, it starts again after 5 to 7 minutes.",
         "beads are moved",
         [
             Variant("never", "up to 30m", _as_it_is),
             Variant("every 5m", "5m to 7m", lambda one: one._replace(rebalance_s=300.0)),
+            Variant("on each poll", "", lambda one: one._replace(hub_settings={"stealing": {"on_poll": True}})),
         ],
         [
             ("idle p50", _time("idle_p50_s")),

@@ -286,3 +286,11 @@ def test_the_command_says_what_each_role_needs(local_hub: Clone) -> None:
     shown = local_hub.here("simulate", "--fit", "--max-wait", "30m", "--json").json
     assert [need["role"] for need in shown["needs"]] == ["coder"]
     assert shown["history"][0]["closed"] == 5
+
+
+def test_an_idle_agent_takes_beads_of_a_long_queue_at_once_where_the_hub_allows_it() -> None:
+    work = [{"name": "simple", "backlog": 12, "assignee": "iris-1", "priority": 4, "service": "20m"}]
+    settings = {"stealing": {"on_poll": True}}
+    made = ran(agents=[{"name": "iris"}, {"name": "loom"}], work=work, settings=settings, starts="0s", duration="3h")
+    told = [one for each in made.hub.tally.histories.values() for one in each if one.agent == "loom-1"]
+    assert min(one.at_s for one in told if one.what.startswith("claimed")) < 60

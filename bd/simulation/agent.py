@@ -16,6 +16,8 @@ from bd.operations.claims import Claim
 from bd.operations.close import Close
 from bd.operations.fail import Fail
 from bd.operations.heartbeat import Reassign
+from bd.operations.work_stealing import Rebalance
+from bd.policy import stealing
 from bd.policy.eligibility import Eligibility
 from bd.policy.liveness import RECORD_EVERY_S
 from bd.policy.pacing import Pace, after_none, peek_pause_s
@@ -186,7 +188,7 @@ class Agent:
             if self._hub.knows_nothing(self.group.name):
                 yield from self._found_nothing(self._hub.tip, rest_s, NothingReady(f"nothing fits {self.name}"))
                 return
-        told = yield from self._published(Claim(**self._asked(next=True, count=1, **self.claim_args())))
+        told = yield from self._claimed_or_stolen()
         if isinstance(told.error, NothingReady):
             tip = self.clone.view()
             snapshot = self.clone.snapshot(tip)
@@ -201,6 +203,20 @@ class Agent:
         else:
             self._standing = self._standing.found_work()
             self._begin(told)
+
+    def _claimed_or_stolen(self) -> Generator[float, None, Told]:
+        """Claim the best bead; if there is none, one that it takes over from an overloaded agent, where the hub allows that."""
+        claim = self._asked(next=True, count=1, **self.claim_args())
+        told = yield from self._published(Claim(**claim))
+        snapshot = self.clone.snapshot()
+        if not isinstance(told.error, NothingReady) or not stealing.is_allowed_to_polls(snapshot):
+            return told
+        if not stealing.cycle(snapshot, self.clone.virtual.now(), to=self.name).moves:
+            return told
+        taken = yield from self._published(Rebalance(**self._asked(to=self.name)))
+        if taken.outcome is None or taken.outcome.change is None or not taken.outcome.change.touched:
+            return told
+        return (yield from self._published(Claim(**self._asked(next=True, count=1, **self.claim_args()))))
 
     def _look(self) -> Generator[float, None, float | None]:
         """Fetch heartbeats and the hub; free what has stalled. Return when a claim may have stalled, if one may.
@@ -238,16 +254,22 @@ class Agent:
         if self._idle_s is None:
             self._idle_s = now_s
         now = self.clone.virtual.now()
-        spread = self._hub.rng.random()
-        if isinstance(why, AgentBusy):
-            self._pace = after_none(self._pace, Eligibility(self.clone.snapshot(tip), self.name, now), now, spread)
-        else:
-            self._pace = self._pace.found_nothing(now, spread)
+        self._pace = self._pace_after(tip)
         turn_s = self._hub.next_turn_s(tip)
         until_turn_s = turn_s - now_s + self._hub.rng.random() if turn_s < math.inf else None
         wait_s = decisions.next_look_in_s(self._pace.wait_s(now), rest_s, until_turn_s)
         self._standing = self._standing.found_nothing(why, tip, now_s + wait_s)
         yield from self._tell()
+
+    def _pace_after(self, tip: str) -> Pace:
+        """Return the pace after a look that found nothing; one of an agent that could have taken nothing is no empty cycle."""
+        now, spread = self.clone.virtual.now(), self._hub.rng.random()
+        answer = Eligibility(self.clone.snapshot(tip), self.name, now) if self._scenario.holds_back else None
+        reason = answer.idle() if answer is not None else None
+        if answer is None or reason is None:
+            return self._pace.found_nothing(now, spread)
+        pace = self._pace._replace(empty_cycles=0) if reason.code == "busy" else self._pace
+        return pace.stood_by(now, spread, answer.retry_after_s(reason))
 
     def _begin(self, told: Told) -> None:
         """Start the work on what was claimed."""

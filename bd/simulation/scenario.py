@@ -164,6 +164,12 @@ class Scenario(NamedTuple):
         return (Work("work", self.rate, self.burst, self.backlog, self.service_s, self.service_times),)
 
     @property
+    def holds_back(self) -> bool:
+        """Whether an agent may get nothing because of what it did: after failures, or while a claim of a dead one is still its own."""
+        can_end_badly = any(one.fails or one.dies for one in self.fleet) or any(one.fails for one in self.kinds_of_work)
+        return can_end_badly or bool(self.outages)
+
+    @property
     def takes_side_refs(self) -> bool:
         return self.retry != "plain"
 
@@ -185,6 +191,9 @@ class Scenario(NamedTuple):
     @property
     def apart(self) -> frozenset[str]:
         """The groups whose agents are asked one by one."""
+        stealing = self.hub_settings.get("stealing")
+        if isinstance(stealing, dict) and stealing.get("on_poll"):  # what one finds depends on its own queue
+            return frozenset(group.name for group in self.fleet)
         routes = bool(self.dispatch and self.dispatch.how == "assign") or any("assignee" in work.fields for work in self.work)
         return frozenset(group.name for group in self.fleet if routes or not group.are_equal)
 
