@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, NamedTuple
 
-from bd.core.errors import AgentBusy, BdError, NothingReady, ServerRefused, TryAgain
+from bd.core.errors import BdError, NothingReady, ServerRefused, TryAgain
 from bd.core.times import time_text, timedelta
 from bd.operations.base import asked
 from bd.operations.claims import Claim
@@ -264,12 +264,9 @@ class Agent:
     def _pace_after(self, tip: str) -> Pace:
         """Return the pace after a look that found nothing; one of an agent that could have taken nothing is no empty cycle."""
         now, spread = self.clone.virtual.now(), self._hub.rng.random()
-        answer = Eligibility(self.clone.snapshot(tip), self.name, now) if self._scenario.holds_back else None
-        reason = answer.idle() if answer is not None else None
-        if answer is None or reason is None:
+        if not self._scenario.holds_back:
             return self._pace.found_nothing(now, spread)
-        pace = self._pace._replace(empty_cycles=0) if reason.code == "busy" else self._pace
-        return pace.stood_by(now, spread, answer.retry_after_s(reason))
+        return after_none(self._pace, Eligibility(self.clone.snapshot(tip), self.name, now), now, spread)
 
     def _begin(self, told: Told) -> None:
         """Start the work on what was claimed."""
