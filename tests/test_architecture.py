@@ -45,7 +45,7 @@ STARTERS = (
     "store/cache/load.py",
     "processes/",
     "schedule/",
-    "demo/factory.py",
+    "demo/processes.py",
     "cli/commands/edit.py",
 )
 # What time, chance and new names come from: cli/runtime.py alone uses it, and everybody else the Runtime that was handed in.
@@ -56,7 +56,10 @@ BY_THEMSELVES = {
         "processes/supervisor.py": "a program of its own, which counts how long a dying bd's command may take",
         "store/git/process.py": "how long a git may take is counted by the system that waits for it",
     },
-    "random": {"simulation/run.py": "the same numbers for the same seed"},
+    "random": {
+        "simulation/run.py": "the same numbers for the same seed",
+        "demo/coding.py": "whom a seed has killed, and when",
+    },
     "secrets": {
         "web/authentication.py": "what nobody may guess or repeat is not for a Runtime to make",
         "cli/commands/demo.py": "a seed that a person may repeat",

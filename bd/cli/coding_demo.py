@@ -17,6 +17,7 @@ from bd.store import locate
 
 if TYPE_CHECKING:
     from pathlib import Path
+    from typing import Any
 
     from bd.cli.app import App
     from bd.demo.code_history import CodeProof
@@ -44,31 +45,12 @@ def run(app: App, folder: Path | None, seed: str, *, keep: bool) -> None:
         tell(app, ["", *proof.lines(), *code.lines(), f"  {seconds:.1f} seconds from the plan to its end"])
         if not (proof.holds and code.holds):
             raise Damaged("the proof does not hold", hint=f"the hub is in {demo.hub_path}, its seed {seed}", **proof.as_json())
-    if app.out.is_json:
-        where = {"hub": str(demo.hub_path), "code": str(demo.code_path)} if keep else {"hub": ""}
-        shown = {**proof.as_json(), "code_history": code.as_json(), "seconds": round(seconds, 1), "root": root_id}
-        app.out.object({**shown, "seed": seed, "killed": kill._asdict(), **where})
-    elif keep and app.out.quiet:
-        app.out.line(str(demo.hub_path))
-    elif keep:
-        first, *_ = demo.next_commands(root_id)
-        cd, _, listing = first.partition(" && ")
-        bd = listing.removesuffix(" list --all")
-        more = [
-            cd,
-            f"{bd} dag show {root_id}",
-            f"{bd} brief {root_id}",
-            f"{bd} cost",
-            f"git -C {demo.code_path} log --all --graph --oneline",
-        ]
-        tell(
-            app,
-            [
-                "",
-                f"The hub stays in {demo.hub_path}, the agents' clones and logs beside it. Next:",
-                *(f"  {line}" for line in more),
-            ],
-        )
+    _end(
+        app,
+        demo,
+        root_id,
+        {**proof.as_json(), "code_history": code.as_json(), "seconds": round(seconds, 1), "seed": seed, "killed": kill._asdict()},
+    )
 
 
 def _code_proof(app: App, demo: Demo, root_id: str) -> CodeProof:
@@ -77,3 +59,19 @@ def _code_proof(app: App, demo: Demo, root_id: str) -> CodeProof:
         tasks = [bead for child in snapshot.children_of(root_id) if (bead := snapshot.bead(child.id)) is not None]
         written = {task.id: list((task.get("metadata") or {}).get("write", {})) for task in tasks}
         return prove_code(code, tasks, written)
+
+
+def _end(app: App, demo: Demo, root_id: str, proved: dict[str, Any]) -> None:
+    """Print how it ended, and what to type next."""
+    if app.out.is_json:
+        where = {"hub": str(demo.hub_path), "code": str(demo.code_path)} if demo.keep else {"hub": ""}
+        app.out.object({**proved, "root": root_id, **where})
+    elif demo.keep and app.out.quiet:
+        app.out.line(str(demo.hub_path))
+    elif demo.keep:
+        cd, _, listing = demo.next_commands(root_id)[0].partition(" && ")
+        bd = listing.removesuffix(" list --all")
+        log = f"git -C {demo.code_path} log --all --graph --oneline"
+        more = [cd, f"{bd} dag show {root_id}", f"{bd} brief {root_id}", f"{bd} cost", log]
+        heading = f"The hub stays in {demo.hub_path}, the agents' clones and logs beside it. Next:"
+        tell(app, ["", heading, *(f"  {line}" for line in more)])

@@ -6,18 +6,15 @@ the code repository what came of it.
 
 from __future__ import annotations
 
-import contextlib
 import os
 import random
-import signal
-import subprocess
 import sys
 from typing import TYPE_CHECKING, NamedTuple
 
 from bd.core.errors import Damaged
 from bd.demo.example import DEMO_INTERVAL, example_folder
 from bd.demo.factory import LOOK_S, STILL_LIMIT_S
-from bd.demo.processes import Runners, environment
+from bd.demo.processes import Runners, done, environment
 from bd.policy.lifecycle import waits_for_human
 
 if TYPE_CHECKING:
@@ -95,30 +92,16 @@ class Coding(Runners):
             for task in tasks:
                 if waits_for_human(task):
                     story.say(f"$ bd answer {task.id} {ANSWER}", now_s - started)
-                    typed(hub.repo.work_tree or "", "answer", task.id, ANSWER)
+                    done(hub.repo.work_tree or "", "answer", task.id, ANSWER)
 
     def _kill_when_due(self, at_s: float, story: Story) -> None:
-        """Kill a worker as a power failure would, and start it anew, as cron would."""
+        """Kill a worker, and start it anew."""
         if self._kill is None or at_s < self._kill.after_s:
             return
         name, self._kill = self._kill.agent, None
-        runner = self._runners[name]
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(runner.process.pid, signal.SIGKILL)
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            runner.process.wait(STILL_LIMIT_S)
+        self.kill_and_restart(name)
         story.say(f"kill -9 of {name}; it is started anew", at_s)
-        self._runners[name] = self._started(name, self._clones[name])
 
 
 def _tasks(snapshot: Snapshot, root_id: str) -> Sequence[Bead]:
     return [bead for child in snapshot.children_of(root_id) if (bead := snapshot.bead(child.id)) is not None]
-
-
-def typed(folder: str | Path, *words: str) -> None:
-    """Run a command of bd, as a person types it in a folder. Raises Damaged."""
-    command = [sys.executable, "-m", "bd", *words]
-    pipe = subprocess.DEVNULL
-    done = subprocess.run(command, cwd=folder, env=environment(), stdin=pipe, capture_output=True, text=True, check=False)
-    if done.returncode:
-        raise Damaged(f"bd {' '.join(words)} ended with exit {done.returncode}: {done.stderr.strip()}")

@@ -8,7 +8,6 @@ story from the history.
 from __future__ import annotations
 
 import shlex
-import subprocess
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -16,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from bd.core.errors import Damaged
 from bd.demo.example import DEMO_INTERVAL, example_folder
 from bd.demo.person import Person
-from bd.demo.processes import Runners, environment
+from bd.demo.processes import Runners, typed
 from bd.operations.base import asked
 from bd.operations.plan import ApplyPlan
 
@@ -89,17 +88,11 @@ class Factory(Runners):
     def _do(self, deed: Deed, hub: Clone, story: Story, at_s: float) -> None:
         """Run the person's real commands."""
         story.say(f"$ bd {shlex.join(deed.words)}", at_s)
-        ended = _bd(hub, *deed.words)
+        folder = hub.repo.work_tree or ""
+        ended = typed(folder, *deed.words)
         if deed.note_on:
             refused = ended.stderr.partition("\n")[0].removeprefix("Error: ")
             story.say(refused, at_s)
-            ended = _bd(hub, "comment", deed.note_on, f"refused: {refused}")
+            ended = typed(folder, "comment", deed.note_on, f"refused: {refused}")
         if ended.returncode:
             raise Damaged(f"bd {shlex.join(deed.words)} ended with exit {ended.returncode}: {ended.stderr.strip()}")
-
-
-def _bd(hub: Clone, *words: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "bd", *words]
-    return subprocess.run(
-        command, cwd=hub.repo.work_tree, env=environment(), stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
-    )

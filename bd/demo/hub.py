@@ -18,8 +18,9 @@ from bd.core.errors import BadInput
 from bd.core.identity import identify
 from bd.core.schema import agent_path
 from bd.demo.board import Board
-from bd.demo.coding import HEARTBEAT, Coding, typed
+from bd.demo.coding import HEARTBEAT, Coding
 from bd.demo.factory import Factory, apply_plan
+from bd.demo.processes import done
 from bd.demo.race import Race
 from bd.operations.base import asked
 from bd.operations.beads import Write
@@ -154,10 +155,10 @@ class Demo:
             code.run("init", "--quiet", "--bare", "--initial-branch=main")
             start = code.run("commit-tree", "-m", "Begin", code.run("mktree", data=b"")[1].decode().strip(), env=_BEGINNER)[1]
             code.run("update-ref", "refs/heads/main", start.decode().strip())
-        typed(self.clone_path, "repo", "add", "app", str(self.code_path), "--base", "main")
+        done(self.clone_path, "repo", "add", "app", str(self.code_path), "--base", "main")
         for path in self.agent_paths.values():
-            typed(path, "sync")
-            typed(path, "trust", "--yes")
+            done(path, "sync")
+            done(path, "trust", "--yes")
             with contextlib.closing(self._open_clone(locate(str(path)))) as clone:
                 set_clone_setting(clone.repo, "heartbeat_interval", HEARTBEAT)
         with contextlib.closing(self._open_clone(locate(str(self.clone_path)))) as hub, contextlib.closing(self.bare) as bare:

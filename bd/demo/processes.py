@@ -7,7 +7,10 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shlex
+import signal
 import subprocess
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -71,6 +74,15 @@ class Runners:
             )
         return Runner(process, log_path)
 
+    def kill_and_restart(self, name: str) -> None:
+        """End an agent's process as a power failure would, and start it anew, as cron would."""
+        runner = self._runners[name]
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(runner.process.pid, getattr(signal, "SIGKILL", signal.SIGTERM))
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            runner.process.wait(END_LIMIT_S)
+        self._runners[name] = self._started(name, self._clones[name])
+
     def _environment(self) -> Mapping[str, str]:
         """Return the environment of every agent's process."""
         return environment()
@@ -112,3 +124,16 @@ def environment() -> dict[str, str]:
     package_folder = str(Path(__file__).resolve().parents[2])
     path = os.pathsep.join(part for part in (package_folder, os.environ.get("PYTHONPATH")) if part)
     return {**os.environ, "PYTHONPATH": path}
+
+
+def typed(folder: str | Path, *words: str) -> subprocess.CompletedProcess[str]:
+    """Run a command of bd, as a person types it in a folder."""
+    command, nothing = [sys.executable, "-m", "bd", *words], subprocess.DEVNULL
+    return subprocess.run(command, cwd=folder, env=environment(), stdin=nothing, capture_output=True, text=True, check=False)
+
+
+def done(folder: str | Path, *words: str) -> None:
+    """Run a command of bd that has to go well. Raises Damaged."""
+    ended = typed(folder, *words)
+    if ended.returncode:
+        raise Damaged(f"bd {shlex.join(words)} ended with exit {ended.returncode}: {ended.stderr.strip()}")
