@@ -26,6 +26,7 @@ from bd.operations import (  # noqa: F401  each module registers its verbs
     human_wait,
     import_beads,
     init,
+    memories,
     notify,
     plan,
     pools,

@@ -29,6 +29,7 @@ from bd.operations.heartbeat import Heartbeat, Reassign
 from bd.operations.heat import Heat
 from bd.operations.human_wait import Answer, WaitHuman
 from bd.operations.init import Init
+from bd.operations.memories import Forget, Remember
 from bd.operations.notify import Notified, Notify
 from bd.operations.plan import ApplyPlan
 from bd.operations.pools import Retire, ScalePool
@@ -56,6 +57,7 @@ DAILY = {"name": "daily", "uid": "u", "cron": "0 9 * * *", "tz": "UTC", "title":
 KEY = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIMPtnXqCtLQCs/Fp/vzPtTTeZm7u4gp/iLsqGYGJQD3E"
 
 
+MEMORY = {"text": "Tabs.", "by": "human:Ada", "at": CREATED_AT}
 REST = {"until": "2026-02-21T15:01:00Z", "reason": "rate_limit", "account": "agent:tired", "since": "2026-02-21T15:00:00Z"}
 
 
@@ -73,10 +75,10 @@ def a_hub() -> MemoryStore:
         make_bead("hub-g", uid=UIDS["g"], status="dead_letter", attempts=3, title="Fix g", notified=NOTIFIED, failures=[BROKE]),
         held("hub-h", "coder", "t-h", uid=UIDS["h"], title="Fix h", claim={"started_at": None}),
         records={
-            CONFIG_PATH: {"format": versions.FORMAT, "prefix": "hub", "schedules": [DAILY]},
+            CONFIG_PATH: {"format": versions.FORMAT, "prefix": "hub", "schedules": [DAILY], "memories": {"tabs": MEMORY}},
             trigger_path("old"): {"name": "old", "on": "file:x", "plan": [{"name": "root", "title": "Look"}]},
             agent_path("swarm"): {"name": "swarm", "pool": {"max": 3}},
-            agent_path("coder"): {"name": "coder", "role": "coding", "max_concurrent": 5},
+            agent_path("coder"): {"name": "coder", "role": "coding", "max_concurrent": 5, "may": ["remember"]},
             SIGNERS_PATH: {"lines": [f"other {KEY[:-4]}AAAA their key"]},
             capacity_path("coder"): {"agent": "coder", "status": "available", "current_tasks": 1, "max_concurrent": 5},
             capacity_path("tired"): {"agent": "tired", "rest": REST},
@@ -189,6 +191,8 @@ CASES: dict[str, Case] = {
     "agent rename": Case(lambda: RenameAgent(agent="coder", to="gibbon", release=True, **by()), has_name=False),
     "agent clear": Case(lambda: ClearAgent(agent="failing", **by())),
     "agent wake": Case(lambda: WakeAgent(agent="tired", **by())),
+    "remember": Case(lambda: Remember(text="The tests need port 80", **by())),
+    "forget": Case(lambda: Forget(key="tabs", **by()), has_name=False),
     "drain": Case(lambda: SetDuty(agent="coder", duty="draining", known=True, **by())),
     "online": Case(lambda: SetDuty(agent="failing", duty="available", ends="offline", **by())),
     "board": Case(lambda: PublishBoard(path="BOARD.md", text="# hub", **by())),
@@ -350,6 +354,8 @@ def test_nothing_takes_effect_twice(name: str) -> None:
                 "spawn",
                 "cancel a tree",
                 "delete what",
+                "remember",
+                "forget",
             )
         )
     ],
