@@ -14,10 +14,15 @@ if TYPE_CHECKING:
 
 
 class Preset(NamedTuple):
-    """Words before and after what is added to a preset, such as the image of a container."""
+    """Words before and after what is added to a preset, such as the image of a container.
+
+    `reads` and `writes` let it see one more {path}.
+    """
 
     before: tuple[str, ...]
     after: tuple[str, ...] = ()
+    reads: tuple[str, ...] = ()
+    writes: tuple[str, ...] = ()
 
 
 PRESETS: dict[str, Preset] = {
@@ -40,15 +45,30 @@ PRESETS: dict[str, Preset] = {
             *("--bind", "{folder}", "{folder}", "--bind", "{files}", "{files}", "--chdir", "{folder}"),
         ),
         ("--",),
+        ("--ro-bind-try", "{path}", "{path}"),
+        ("--bind-try", "{path}", "{path}"),
     ),
     # `[podman, IMAGE]`: the image has the agent's program.
     "podman": Preset(
         (
             *("podman", "run", "--rm", "--interactive", "--userns=keep-id", "--env-host", "--env", "HOME={folder}"),
             *("--volume", "{folder}:{folder}", "--volume", "{files}:{files}", "--workdir", "{folder}"),
-        )
+        ),
+        (),
+        ("--volume", "{path}:{path}:ro"),
+        ("--volume", "{path}:{path}"),
     ),
 }
+
+
+def mounted(sandbox: Sequence[str], reads: Sequence[str], writes: Sequence[str]) -> list[str]:
+    """Return a sandbox that also sees these folders, if it is a preset. One that is a command of its own has to know them."""
+    preset = PRESETS.get(sandbox[0]) if sandbox else None
+    if preset is None:
+        return list(sandbox)
+    pairs = [*((preset.reads, path) for path in reads), *((preset.writes, path) for path in writes)]
+    more = [word.replace("{path}", path) for words, path in pairs for word in words]
+    return [sandbox[0], *more, *sandbox[1:]]
 
 
 def wrapped(words: Sequence[str], sandbox: Sequence[str], folder: str, files: str = "") -> list[str]:

@@ -14,7 +14,7 @@ from bd.core.code_repos import PULL_REQUEST, repos_of
 from bd.core.errors import BdError, Refused, TryAgain
 from bd.processes.environment import passed_on
 from bd.processes.run import run
-from bd.processes.sandbox import wrapped
+from bd.processes.sandbox import mounted, wrapped
 from bd.repos import leftovers
 from bd.repos.branch_names import branch_of
 from bd.repos.cache import cache_for, refuse_full
@@ -174,7 +174,11 @@ class Attempt:
     ) -> Ran:
         """Run a command of the repository as the agent is run: without bd's secrets, and in its sandbox."""
         settings = hub.settings()
-        command = wrapped(["sh", "-c", text], settings.sandbox, self.folder) if settings.sandbox else text
+        command = (
+            wrapped(["sh", "-c", text], mounted(settings.sandbox, *self.workspace.mounts), self.folder)
+            if settings.sandbox
+            else text
+        )
         inherited = passed_on(os.environ, settings.environment)
         return run(command, environment, limit_s, folder=self.folder, started=started, inherited=inherited)
 

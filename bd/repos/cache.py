@@ -41,6 +41,11 @@ AUTHOR = {
 }
 
 
+def cache_name(repo: str, url: str) -> str:
+    """Return the name of a repository's folders on this machine."""
+    return f"{repo}-{digest_of(url)}"
+
+
 class Cache:
     """The cache of a repository; that of no repository (`entry` None) only holds what was set aside."""
 
@@ -48,7 +53,7 @@ class Cache:
         self.entry = entry
         self._runtime = runtime
         self._but_branch = but_branch
-        name = f"{entry.name}-{digest_of(entry.url)}" if entry else "no-repository"
+        name = cache_name(entry.name, entry.url) if entry else "no-repository"
         self.git_dir = state_folder("repos", f"{name}.git")
         self.repo = GitRepo(self.git_dir, self.git_dir, None, timeout_s=SILENCE_S)
 

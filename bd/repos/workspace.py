@@ -16,7 +16,7 @@ from bd.core import files
 from bd.core.errors import TryAgain
 from bd.core.json_shapes import MAYBE_TEXT, fits, json_value
 from bd.repos.branch_names import branch_of, component
-from bd.repos.cache import AUTHOR, REMOTES, STARTS
+from bd.repos.cache import AUTHOR, REMOTES, STARTS, cache_name
 from bd.repos.folders import made, state_folder, user_files
 from bd.schedule.invocation import hub_id
 from bd.store.git.repository import GitFailed, GitRepo
@@ -74,6 +74,15 @@ class Workspace(NamedTuple):
     @property
     def git_dir(self) -> str:
         return os.path.join(self.folder, ".git")
+
+    @property
+    def mounts(self) -> tuple[list[str], list[str]]:
+        """The folders outside of it that it needs to read, and to write: borrowed objects, and shared caches."""
+        if self.url is None:
+            return [], []
+        name = cache_name(self.repo, self.url)
+        shared = state_folder("caches", name)
+        return [state_folder("repos", f"{name}.git", "objects")], [shared] if os.path.isdir(shared) else []
 
     @property
     def kept_refs(self) -> str:
@@ -189,6 +198,12 @@ def known_workspaces(hub: str) -> Iterator[Workspace]:
 def record_at(folder: str) -> Workspace | None:
     """Return the record of the workspace in a folder."""
     return _read(os.path.join(os.path.dirname(folder), _RECORDS, f"{os.path.basename(folder)}.json"))
+
+
+def mounts_at(folder: str | None) -> tuple[list[str], list[str]]:
+    """Return the `mounts` of the workspace in a folder; none if it is no workspace."""
+    found = record_at(folder) if folder else None
+    return found.mounts if found else ([], [])
 
 
 def _names(folder: str) -> list[str]:

@@ -39,6 +39,7 @@ class JobWorkspace:
     def __init__(self, attempt: Attempt, bead: Bead, open_hub: Callable[[], Clone]) -> None:
         self.folder = attempt.folder
         self.variables = attempt.environment
+        self.mounts = attempt.workspace.mounts
         self.environment: Mapping[str, str] = {}
         self.write_brief: Callable[[str], object] = lambda _: None
         self._attempt = attempt

@@ -14,7 +14,7 @@ from bd.brief.brief import brief_of
 from bd.core import files
 from bd.policy.budget import model_of
 from bd.processes.environment import passed_on
-from bd.processes.sandbox import wrapped
+from bd.processes.sandbox import mounted, wrapped
 from bd.worker import attempt_log, drain, time_limit
 from bd.worker.agent_program import program_of
 from bd.worker.output import PlainOutput
@@ -122,10 +122,11 @@ def start_of(
     output = program.output if program else PlainOutput()
     where = workspace.folder if workspace else command.folder
     commits = workspace.commits if workspace else _nobody_counts
+    sandbox = mounted(command.sandbox, *workspace.mounts) if workspace else command.sandbox
     start = Start(words, where, environment, stdin, output, folder, commits=commits, workspace=workspace)
     if program is None:
-        return start._replace(words=wrapped(words, command.sandbox, where, folder))
-    return start._replace(words_at=lambda base: wrapped(program.words_at(base), command.sandbox, where, folder))
+        return start._replace(words=wrapped(words, sandbox, where, folder))
+    return start._replace(words_at=lambda base: wrapped(program.words_at(base), sandbox, where, folder))
 
 
 def _of_attempt(bead: Bead, folder: str, model: str) -> dict[str, str]:

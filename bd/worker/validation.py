@@ -22,6 +22,8 @@ from bd.policy import lifecycle, validation
 from bd.policy.url_access import allow_list
 from bd.processes.environment import passed_on
 from bd.processes.run import run
+from bd.processes.sandbox import mounted
+from bd.repos.workspace import mounts_at
 from bd.worker.result import DONE
 from bd.worker.url_fetch import NotAllowed, status_of
 
@@ -252,7 +254,7 @@ def _run(hub: Clone, key: str, rule: Any, bead: Bead, folder: str | None, starte
         hub_folder=hub.checkout,
         started=started,
         inherited=passed_on(os.environ, settings.environment),
-        sandbox=settings.sandbox,
+        sandbox=mounted(settings.sandbox, *mounts_at(folder)),
     )
 
 

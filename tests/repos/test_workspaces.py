@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING
 import pytest
 
 from bd.core.errors import BdError, Refused, TryAgain
+from bd.processes.sandbox import mounted, wrapped
 from bd.repos import workspace
 from bd.repos.attempt import SetupFailed, workspace_for
 from bd.repos.folders import user_files
 from bd.repos.housekeeping import remove_old
-from bd.repos.workspace import Conflict
+from bd.repos.workspace import Conflict, mounts_at
 from tests.running import run_here
 from tests.truth import git
 
@@ -272,3 +273,20 @@ def test_a_full_disk_while_cloning_leaves_no_half_workspace(site: Site, monkeypa
     with pytest.raises(BdError):
         attempt.prepare(site.hub(), {}, lambda _: None)
     assert not os.path.lexists(attempt.folder)
+
+
+@pytest.mark.parametrize("preset", ["bwrap", "podman"])
+def test_a_sandbox_sees_what_a_workspace_borrows_and_its_caches_and_no_more(site: Site, preset: str) -> None:
+    site.clone.here("repo", "add", "relay", str(site.code), "--cache", "PIP_CACHE_DIR=pip")
+    attempt = site.begin(site.bead())
+    cache = attempt.environment["PIP_CACHE_DIR"]
+    objects = Path(attempt.folder, ".git/objects/info/alternates").read_text().strip()
+    reads, writes = mounts_at(attempt.folder)
+    assert (reads, writes) == attempt.workspace.mounts == ([objects], [os.path.dirname(cache)])
+    Path(attempt.folder, ".git/objects/info/alternates").write_text("/etc\n")  # what an agent writes there changes nothing
+    assert mounts_at(attempt.folder) == (reads, writes)
+    words = wrapped(["agent"], mounted([preset, "image"], reads, writes), attempt.folder)
+    shown = " ".join(words)
+    assert f"{objects} {objects}" in shown or f"{objects}:{objects}:ro" in shown
+    assert words.index("image") > max(place for place, word in enumerate(words) if objects in word)
+    assert mounted(["my-own", "sandbox"], reads, writes) == ["my-own", "sandbox"]
