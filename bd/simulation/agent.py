@@ -264,7 +264,7 @@ class Agent:
     def _pace_after(self, tip: str) -> Pace:
         """Return the pace after a look that found nothing; one of an agent that could have taken nothing is no empty cycle."""
         now, spread = self.clone.virtual.now(), self._hub.rng.random()
-        if not self._scenario.holds_back:
+        if not self._scenario.holds_back:  # then nothing that it did can be the reason
             return self._pace.found_nothing(now, spread)
         return after_none(self._pace, Eligibility(self.clone.snapshot(tip), self.name, now), now, spread)
 
