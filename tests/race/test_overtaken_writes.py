@@ -35,15 +35,15 @@ READS = {
     "ready", "why", "whoami", "list", "show", "search", "count", "children", "history", "blocked", "stats", "epic", "doctor", "dag",
     "export", "version", "attention", "audit", "simulate", "help", "hooks", "info", "where", "context", "ping", "types",
     "log", "metrics", "schema", "statuses", "stale", "purge", "repair-deps", "quickstart", "human",
-    "prime", "onboard", "setup", "completion",
+    "prime", "onboard", "setup", "completion", "brief", "recall", "memories",
 }  # fmt: skip
 # Verbs that write only into this clone, or make a hub of their own.
 # What cron writes is what online and offline do, what dolt pull and push do is what sync does.
 # What migrate does is what init and import do.
-CLONE_ONLY = {"trust", "clone", "demo", "cron", "dolt", "migrate"}
+CLONE_ONLY = {"trust", "clone", "demo", "cron", "dolt", "migrate", "token", "workspace"}
 # What moves only refs beside the branch, and what runs over time by claim, close, fail and reassign: tests/fleet.
 BESIDE = {"heartbeat", "progress"}
-OVER_TIME = {"work", "poll", "wait", "overseer", "stalled", "rebalance", "pool", "serve"}
+OVER_TIME = {"work", "poll", "wait", "overseer", "stalled", "rebalance", "pool", "serve", "mcp"}
 
 
 class Write(NamedTuple):
@@ -117,6 +117,11 @@ WRITES = {
         {"status": "blocked", "claim": None, "prefer_agent": "coder", "attempts": 1, "attempts_forgiven": 1},
         ("claim hub-a --agent coder",),
     ),
+    "take": Write("take hub-a", {"status": "in_progress"}, ("claim hub-a --agent coder",)),
+    "give": Write("give hub-a", {"status": "open", "claim": None}, ("claim hub-a --agent coder", "take hub-a")),
+    "remember": Write("remember 8080 --key port", {"status": "open"}),
+    "forget": Write("forget port", {"status": "open"}, ("remember 8080 --key port",)),
+    "repo": Write("repo add relay {here}/code", {"status": "open"}),
     "answer": Write(
         "answer hub-a blue", {"status": "open", "waiting_on": None, "waiting_since": None}, ("wait-human hub-a --reason which",)
     ),
@@ -229,6 +234,10 @@ def check(verb: str, hub: Path, first: Bead) -> None:
         other = tip_bead(hub, "hub-b")
         assert other is not None
         assert other.claim is not None
+    elif verb in ("remember", "forget"):
+        assert (b"8080" in (tip_file(hub, ".beads/config.yaml") or b"")) == (verb == "remember")
+    elif verb == "repo":
+        assert b"relay" in (tip_file(hub, ".beads/config.yaml") or b"")
     elif verb == "config":
         assert b"claim_ttl: 30m" in (tip_file(hub, ".beads/config.yaml") or b"").replace(b'"', b"")
     elif verb == "plan":
@@ -251,6 +260,9 @@ def prepare(alice: Clone, folder: Path, verb: str, monkeypatch: pytest.MonkeyPat
     elif verb == "import":
         record = {"id": "old-1", "title": "From elsewhere", "status": "open", "created_at": "2026-02-20T09:00:00Z"}
         (folder / "beads.jsonl").write_text(json.dumps(record) + "\n")
+    elif verb == "repo":
+        git(folder, "init", "--quiet", "--initial-branch=main", "code")
+        git(folder / "code", "commit", "--quiet", "--allow-empty", "--message", "first")
     elif verb in ("plan", "trigger"):
         (folder / "plan.yaml").write_text("title: Plan\ntasks:\n  - {name: one, title: One, depends_on: [hub-a]}\n")
     elif verb == "edit":
