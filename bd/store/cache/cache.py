@@ -186,6 +186,8 @@ class Cache:
     def store(self, rows: Iterable[Row | str], commit: str) -> None:
         """Store parsed files (a bare path removes one), and record which commit the cache now holds."""
         db = self._db
+        if self.commit is None:  # nothing has filled it
+            database.index(db)
         changed: set[str] = set()
         recounted: set[str] = set()
         last = db.execute("SELECT max(n) FROM beads").fetchone()[0] or 0

@@ -128,9 +128,9 @@ def empty(db: Connection) -> None:
 
 
 def index(db: Connection) -> None:
-    """Create the indexes."""
+    """Create the indexes that are not there yet."""
     for words in INDEXES.values():
-        db.execute(f"CREATE {words}")
+        db.execute(f"CREATE {words.replace('INDEX', 'INDEX IF NOT EXISTS', 1)}")
 
 
 def is_damage(error: Exception) -> bool:
