@@ -34,6 +34,7 @@ races           clones after one and the same bead, round after round: one winne
 tools           other trackers on PATH, and the source paper's recipe as a script, verb by verb
 page            the other tool's browser interface: from a sync until an open page shows what came
 serve           `bd serve`: from another clone's push until an open page is told, and has it, against that push
+workspaces      the second workspace of a large code repository against git worktree add
 api             the HTTP API: 200 reads a second for 200 agents while the hub moves, claims at once, silent clients
 past            reading old commits: `history`, `--at` and `audit`
 fuzz            what others wrote, made to do harm, against every reader of it: inputs a second, and what broke

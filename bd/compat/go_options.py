@@ -123,7 +123,6 @@ REFUSED_COMMANDS = {
     "rename": "ids never change; bd update ID --title TEXT renames the bead",
     "rename-prefix": "bd config set prefix PREFIX: new ids start with it, old ones stay",
     "reparent": "bd update ID --parent OTHER",
-    "repo": "bd -C FOLDER works in another hub",
     "restore": "bd undo, and git has every version",
     "set-state": "bd update ID --add-label LABEL",
     "ship": "bd close ID --reason TEXT",

@@ -24,8 +24,10 @@ def test_every_list_and_the_claim_go_by_one_order(board: Clone) -> None:
     assert [name for name in ids(board.here("list", "--sort", "effective", "--json").json) if name in after] == after
     assert ids(board.here("list", "--status", "ready", "--sort", "effective", "--json").json) == after
     assert [name for name in ids(board.here("list", "--json").json) if name in after] == after, "heat has its say in lists too"
-    assert ids(board.here("ready", "--agent", "bob", "--no-fetch", "--json").json) == after[:3]
-    assert ids(board.here("claim", "--next", "--count", "3", "--agent", "bob", "--json").json) == after[:3]
+    # An epic with beads below it is no work by itself.
+    work = ["hub-bug", "hub-kid1"]
+    assert ids(board.here("ready", "--agent", "bob", "--no-fetch", "--json").json) == work
+    assert ids(board.here("claim", "--next", "--count", "3", "--agent", "bob", "--json").json) == work
 
 
 def test_a_list_from_the_cache_shows_the_temperature_as_stored_and_its_effect_now(board: Clone, clock: FakeClock) -> None:

@@ -130,10 +130,10 @@ def test_ready_takes_the_same_filters(board: Clone) -> None:
 
 
 def test_ready_for_an_agent_is_what_a_claim_takes(board: Clone) -> None:
-    assert names(board, "ready", "--agent", "bob") == "bug epic kid1"
-    assert names(board, "ready", "--agent", "axiom") == "bug epic kid1 res"
+    assert names(board, "ready", "--agent", "bob") == "bug kid1"
+    assert names(board, "ready", "--agent", "axiom") == "bug kid1 res"
     assert names(board, "ready", "--agent", "bob", "--all") == "bug epic kid1 res"
-    assert "does not fit: bd ready --all)" in board.here("ready", "--agent", "bob").out
+    assert "do not fit: bd ready --all)" in board.here("ready", "--agent", "bob").out
     first = board.here("ready", "--agent", "bob", "--json").json[0]["id"]
     assert board.here("claim", "--next", "--agent", "bob", "--json").json[0]["id"] == first
 

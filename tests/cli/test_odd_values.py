@@ -28,6 +28,7 @@ HARMLESS = {
     "comments": "says who a comment is by",
     "dep add": "adds",
     "plan apply": "makes beads",
+    "prime": "names a file",
     "schedule add": "adds",
     "trigger add": "adds",
     "trigger fire": "tells one delivery from another",

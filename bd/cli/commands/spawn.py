@@ -47,7 +47,7 @@ SPEC = Command(
 
 def run(app: App, bead: str, title: str, *, wait: bool, **flags: Any) -> None:
     """Create a subtask of a bead in progress, which continues or waits for the subtask."""
-    new = filled({"title": title, **typed_fields(flags, *_KEYS), **without_unset(maps_of(flags))})
+    new = {"title": title, **filled({**typed_fields(flags, *_KEYS), **without_unset(maps_of(flags))})}
     asked = app.asked_to_end if wait else app.asked
     outcome = app.publish(Spawn(**asked([bead], ids=[bead], new=new, wait=wait)))
     parent_id, made_id = outcome.change.touched if outcome.change else ("", "")
