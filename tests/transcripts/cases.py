@@ -5,10 +5,11 @@ from __future__ import annotations
 _COMMANDS = """\
 ready claim start release close fail wait-human handoff why work poll wait heartbeat progress cost whoami context prime
 create q plan dag spawn list show search count children update edit comment comments note answer label dep schedule trigger
-assign defer undefer heat reopen cancel delete undo history
+assign defer undefer heat reopen cancel delete undo history brief remember recall forget take give
 attention blocked stalled overseer stats metrics epic dlq friction agent board pause resume pool rebalance drain undrain
-offline online doctor upgrade archive audit log serve trust
+offline online doctor upgrade archive audit log serve mcp token trust
 init identity clone setup onboard sync config schema cron simulate import migrate export demo completion version
+repo workspace memories
 hooks dolt info where ping types statuses stale priority tag purge repair-deps quickstart human help
 """.split()
 _BELOW = (
@@ -363,6 +364,16 @@ agent remove bob
 agent clear codemonkey
 board
 board --publish
+brief hub-bug
+remember "the tests need port 8080" --key port ;; recall
+remember x --key port ;; memories ;; forget port
+recall nothing
+take hub-work ;; give hub-work
+repo list
+repo show nothing
+workspace list
+token list
+mcp --no-such
 pause --reason moving
 pause --reason moving ;; claim --next --agent bob
 pause ;; resume
