@@ -238,7 +238,12 @@ CASES = [
     Case("dep add hub-bug hub-bug", 5, "would_cycle", "can't depend on itself"),
     Case("dep add hub-kid1 hub-kid2", 5, "would_cycle", "hub-kid1 waits for hub-kid2, which waits for hub-kid1"),
     Case("dep add hub-kid1 hub-epic", 5, "would_cycle", "which closes after its child hub-kid1"),
-    Case("dep add hub-epic hub-kid1 --type parent-child", 5, "would_cycle", "hub-epic is a child of hub-kid1, which is a child of hub-epic"),
+    Case(
+        "dep add hub-epic hub-kid1 --type parent-child",
+        5,
+        "would_cycle",
+        "hub-epic is a child of hub-kid1, which is a child of hub-epic",
+    ),
     Case("dep add hub-res hub-bug", 5, "wrong_state", "another kind of link"),
     Case("dep remove hub-bug hub-nope", 4, "no_such_bead", "hub-nope"),
     Case("dep list hub-nope", 4, "no_such_bead", "hub-nope"),
