@@ -396,11 +396,14 @@ class Agent:
             self._held = [one for one in self._held if one != held]
 
     def _free_stalled(self) -> Process:
-        seen_s = self._fleet.events.now_s
         found = yield from self._tried(lambda hub: look(hub, f"agent:{self._name}"))
+        seen_s = self._fleet.events.now_s  # looking has taken its time
         if found is not None and found.abandoned:
+            # A clone whose server once refused side refs sees no heartbeats: there only commits count.
             self._fleet.stalls += [
-                Seen(stall.token, seen_s, SILENT_S if stall.why == "silent" else OVERDUE_S) for stall in found.abandoned
+                Seen(stall.token, seen_s, SILENT_S if stall.why == "silent" else OVERDUE_S)
+                for stall in found.abandoned
+                if self._open().sides.may_list()
             ]
             stalls = [stall._asdict() for stall in found.abandoned]
             yield from self._call("reassign", Reassign(**self._asked(stalls=stalls)))
