@@ -378,7 +378,7 @@ class Agent:
             rest_s -= pause_s
             if held.by_ref and not is_silent:
                 began_s = self._fleet.events.now_s
-                if (yield from self._tried(lambda hub: heartbeats.beat(hub, held.token, INTERVAL_S, hub.runtime.now()))):
+                if (yield from self._tried(lambda hub: _has_beaten(hub, held.token))):
                     self._fleet.signs.setdefault(held.token, []).append(began_s)
 
     def _end(self, held: Held, *, kind: str = "") -> Process:
@@ -535,3 +535,9 @@ class Agent:
     def _asked(self, **more: Any) -> dict[str, Any]:
         self._open()
         return asked(self._runtime, f"agent:{self._name}", **more)
+
+
+def _has_beaten(hub: Clone, token: str) -> bool:
+    """Send a heartbeat. False if the claim is lost, or others can't tell it from the one before."""
+    before = hub.sides.last_beat(token)
+    return heartbeats.beat(hub, token, INTERVAL_S, hub.runtime.now()) and hub.sides.last_beat(token) != before
