@@ -29,7 +29,7 @@ _DAY_S = 86400.0
 HEAD = """# The papers' claims, run
 
 The papers that bd builds on argue with numbers: how long beads wait, how often agents are in each other's way, what stealing
-saves. Each of these claims has a scenario in [examples/paper](../examples/paper), and this page has what `bd simulate` makes of it
+saves. Each of these claims has a scenario in `examples/paper`, and this page has what `bd simulate` makes of it
 beside the paper's own number. `make paper` runs all of them and writes this page; nothing on the right is written by hand.
 [simulation.md](simulation.md) says what of the simulator is bd's own code, and what is assumed.
 """
