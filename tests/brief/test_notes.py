@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
     from tests.running import Clone
 
+pytestmark = pytest.mark.one_in(3)
+
 OWN = {
     "close": ("close", "hub-a", "--reason", "done"),
     "release": ("release", "hub-a", "--reason", "later"),

@@ -13,6 +13,8 @@ from tests.truth import git
 if TYPE_CHECKING:
     from tests.running import Clone
 
+pytestmark = pytest.mark.one_in(3)
+
 # Each deed of the table, as it is typed; {own} is the child's bead, {other} one of another agent.
 TYPED: dict[tuple[str, str], list[str]] = {
     ("trust", ""): ["trust", "trust --yes", "trust --revoke"],

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
+pytestmark = pytest.mark.one_in(4)
+
 RUNS = {
     "upgrade": ("upgrade",),
     "archive": ("archive", "--older-than", "1d"),

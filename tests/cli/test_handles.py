@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
     Run = Callable[..., tuple[int, bytes, bytes]]
 
+pytestmark = pytest.mark.one_in(3)
+
 TITLE = "Größe 日本"
 
 

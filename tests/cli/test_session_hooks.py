@@ -21,6 +21,8 @@ from tests.terminal import with_bd
 if TYPE_CHECKING:
     from tests.running import Clone
 
+pytestmark = pytest.mark.one_in(3)
+
 SCRIPTS = Path(__file__).parents[2] / "examples" / "agents"
 THEIRS: dict[str, Any] = {
     "model": "theirs",

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
     Clones = Callable[[str], Clone]
 
+pytestmark = pytest.mark.one_in(3)
+
 SECRETS = {
     "BD_FORGE_TOKEN_GIT_EXAMPLE_ORG": "forge",
     "BD_HOOK_SECRET_GITHUB": "hook",

@@ -17,6 +17,8 @@ from tests.histories.outages import INTERVAL_S, Fleet
 if TYPE_CHECKING:
     from bd.core.model import Snapshot
 
+pytestmark = pytest.mark.one_in(3)
+
 AWAY_S = 600.0
 
 

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from tests.clocks import FakeClock
     from tests.running import Clone
 
+pytestmark = pytest.mark.one_in(3)
+
 FAIL = ("--reason", "crash", "--error", "no disk")
 
 

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from bd.repos.attempt import Attempt
     from tests.repos.conftest import Site
 
+pytestmark = pytest.mark.one_in(3)
+
 
 def ended(site: Site, attempt: Attempt, *, is_current: bool = True) -> tuple[str, bool, str]:
     """Finish an attempt: the branch, whether it is beside the bead's own, and what people are told."""

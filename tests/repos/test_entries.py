@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from tests.repos.conftest import Site
     from tests.running import Clone
 
+pytestmark = pytest.mark.one_in(3)
+
 GOOD = {"url": "https://git.example.org/relay.git", "base": "main"}
 
 

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from tests.repos.conftest import Site
     from tests.running import Clone
 
+pytestmark = pytest.mark.one_in(4)
+
 QUICK = {"BD_HEARTBEAT_INTERVAL": "1s"}
 COMMIT = 'echo "$BD_AGENT" > work && git add work && git commit -qm "by $BD_AGENT"'
 

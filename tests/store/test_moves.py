@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
     Clones = Callable[[str], Clone]
 
+pytestmark = pytest.mark.one_in(2)
+
 OLD = "2026-01-05T10:00:00Z"
 VOLUME = "beads/archive/2026-01-001.yaml"
 ARCHIVED = f"{VOLUME}/{{}}.yaml"

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
     from tests.running import Clone
 
+pytestmark = pytest.mark.one_in(3)
+
 
 @contextmanager
 def followed(own: Clone) -> Iterator[tuple[Feed, Queue[News]]]:

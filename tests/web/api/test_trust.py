@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from tests.running import Clone
     from tests.web.api.conftest import Api, Caller
 
+pytestmark = pytest.mark.one_in(3)
+
 OPEN = sorted((one.method, (PREFIX + one.path).replace("{id}", "hub-one")) for one in ENDPOINTS)
 
 
