@@ -14,6 +14,7 @@ from bd.worker.wait import turn_in_s
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
+    from typing import Any
 
     from bd.core.runtime import Runtime
     from bd.store import Clone
@@ -36,9 +37,10 @@ class Forwarding:
         targets: Iterable[Target],
         tell: Callable[[str], None],
         token: str = "",
+        template: Any = None,
     ) -> None:
         self._feed, self._open_hub, self._tell = feed, open_hub, tell
-        self._gateways = [Gateway(target, token, tell, runtime) for target in targets]
+        self._gateways = [Gateway(target, token, tell, runtime, template) for target in targets]
         self._woken, self._is_ended, self._trouble = Event(), False, ""
         self._thread = Thread(target=self._run, name="bd forward", daemon=True)
 

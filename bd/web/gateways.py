@@ -7,7 +7,6 @@ what was posted are kept in the clone. Redirects are never followed: only the co
 from __future__ import annotations
 
 import hashlib
-import json
 from http.client import HTTPConnection, HTTPException, HTTPSConnection
 from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
@@ -18,6 +17,7 @@ from bd.core.errors import BadInput
 from bd.core.ids import check_agent
 from bd.policy.eligibility import Eligibility
 from bd.policy.readiness import Readiness
+from bd.web.gateway_body import Message, body_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -54,10 +54,13 @@ def target_of(text: str) -> Target:
 
 
 class Gateway:
-    """One target, with what was posted to it and when it is retried. `token` is sent as a bearer token."""
+    """One target, with what was posted to it and when it is retried.
 
-    def __init__(self, target: Target, token: str, tell: Callable[[str], None], runtime: Runtime) -> None:
-        self.target = target
+    `token` is sent as a bearer token; `template` is the document to post, None for bd's own (gateway_body.py).
+    """
+
+    def __init__(self, target: Target, token: str, tell: Callable[[str], None], runtime: Runtime, template: Any = None) -> None:
+        self.target, self._template = target, template
         self._token, self._tell, self._runtime = token, tell, runtime
         self._note = f"forward/{target.agent}-{hashlib.sha256(target.url.encode()).hexdigest()[:12]}.json"
         self._failures, self._again_s = 0, 0.0
@@ -104,7 +107,7 @@ class Gateway:
 
     def _post(self, bead: Bead, key: str) -> int:
         """Post a bead; return the status of the response, or 0 if there is none."""
-        told = {"event": "ready", "key": key, "agent": self.target.agent, "bead": _shown(bead)}
+        body = body_of(Message(self.target.agent, bead, key), self._template)
         headers = {"Content-Type": "application/json", "Idempotency-Key": key, "User-Agent": "bd"}
         if self._token:
             headers["Authorization"] = f"Bearer {self._token}"
@@ -114,7 +117,7 @@ class Gateway:
         try:
             connection = make(parts.host, parts.port_number, timeout=_LIMIT_S)
             try:
-                connection.request("POST", parts.target, json.dumps(told).encode(), headers)
+                connection.request("POST", parts.target, body, headers)
                 answer = connection.getresponse()
                 answer.read(_ANSWER_BYTES)
                 return answer.status
@@ -128,7 +131,3 @@ def key_of(bead: Bead, readiness: Readiness, agent: str) -> str:
     """Return a key that stays the same while a bead stays ready for an agent, and changes when it becomes ready again."""
     attempts = bead.get("attempts") or 0
     return f"{agent}/{bead.id}/{attempts}/{readiness.since(bead)}"
-
-
-def _shown(bead: Bead) -> dict[str, Any]:
-    return {"id": bead.id, "title": bead.title, "type": bead.type, "priority": bead.priority}

@@ -17,6 +17,7 @@ from bd.store.hub_location import locate
 from bd.store.replica import Replica
 from bd.web import gateways
 from bd.web.feed import Feed
+from bd.web.gateway_body import template_of
 from bd.web.gateway_thread import Forwarding
 from bd.web.gateways import Gateway, Target, target_of
 from tests.runtime import RUNTIME, open_clone
@@ -157,6 +158,26 @@ def test_a_refusal_is_meant_and_a_redirect_is_not_followed(local_hub: Clone, sta
         offer(one, local_hub)
         assert (posted(heard), posted(elsewhere)) == (["hub-a"], [])
         assert told == [f"hub-a was not delivered to bob: {heard.url} answers {status}"]
+
+
+def test_a_gateway_gets_the_form_that_it_takes(local_hub: Clone) -> None:
+    """Templates are filled in parsed strings: no title adds a key, and a nested one is filled like any other."""
+    local_hub.here("create", 'One", "agentId": "root', "--id", "hub-a")
+    template = template_of(
+        '{"message": "{{.Title}} of {{.Agent}}", "agentId": "{{.Agent}}", "deliver": false, "more": [{"p": "P{{.Priority}}"}]}'
+    )
+    with listening() as heard:
+        offer(Gateway(target_of(f"bob={heard.url}"), "", pytest.fail, RUNTIME, template), local_hub)
+        headers, body = heard.posts.get()
+    assert body.pop("path")
+    assert body == {"message": 'One", "agentId": "root of bob', "agentId": "bob", "deliver": False, "more": [{"p": "P2"}]}
+    assert headers["idempotency-key"].startswith("bob/hub-a/")
+
+
+@pytest.mark.parametrize("text", ["", "{", '{"a": "{{.Secret}}"}', '["{{if .Id}}"]', "[" * 100_000])
+def test_what_is_no_body_is_refused_before_anything_is_served(text: str) -> None:
+    with pytest.raises(BadInput):
+        template_of(text)
 
 
 def test_who_is_not_there_is_offered_nothing(local_hub: Clone) -> None:
