@@ -3,6 +3,9 @@
 A token file has one line per account: its name, a space, the token. Lines that begin with `#` are comments. An account is a
 person, an agent (`agent:NAME`) or one claim (`claim:BEAD:FENCING-TOKEN`). Instead of a token there may be its digest,
 `sha256:HEX`: `bd token create` writes no other lines.
+
+A session is an HMAC of the token, and the digest is a hash of the session: neither way back is known, so a browser's cookie does
+not tell the token, and a file of digests tells neither token nor cookie.
 """
 
 from __future__ import annotations
@@ -39,11 +42,6 @@ class Account(NamedTuple):
     token: str
     kind: str = PERSON
     claim: str = ""
-
-    @property
-    def session(self) -> str:
-        """The value of the session cookie: derived from the token by HMAC, so the token cannot be recovered from it."""
-        return hmac.new(self.token.encode(), _PURPOSE + self.name.encode(), "sha256").hexdigest()
 
     @property
     def digest(self) -> str:
@@ -97,25 +95,30 @@ def fresh() -> str:
     return secrets.token_urlsafe(24)
 
 
+def session_of(token: str) -> str:
+    """Return the value of the session cookie."""
+    return hmac.new(token.encode("utf-8", "surrogatepass"), _PURPOSE, "sha256").hexdigest()
+
+
 def digest_of(token: str) -> str:
     """Return what a token file may have instead of a token."""
-    return _DIGEST + sha256(token.encode("utf-8", "surrogatepass")).hexdigest()
+    return _digest_of_session(session_of(token))
+
+
+def _digest_of_session(session: str) -> str:
+    return _DIGEST + sha256(session.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def by_token(accounts: Iterable[Account], token: str) -> Account | None:
-    """Return the account with this token, if any. Its digest is looked up, so the time tells nothing of any token."""
-    return _by_digest(tuple(accounts)).get(digest_of(token))
+    """Return the account with this token, if any."""
+    return by_session(accounts, session_of(token))
+
+
+def by_session(accounts: Iterable[Account], session: str) -> Account | None:
+    """Return the account with this session, if any. Its digest is looked up, so the time tells nothing of any other."""
+    return _by_digest(tuple(accounts)).get(_digest_of_session(session))
 
 
 @lru_cache(maxsize=4)
 def _by_digest(accounts: tuple[Account, ...]) -> Mapping[str, Account]:
     return {account.digest: account for account in accounts}
-
-
-def by_session(accounts: Iterable[Account], session: str) -> Account | None:
-    """Return the account with this session, if any. Takes the same time for every wrong session."""
-    found = None
-    for account in accounts:
-        if hmac.compare_digest(account.session.encode(), session.encode("utf-8", "surrogatepass")):
-            found = account
-    return found

@@ -27,13 +27,13 @@ async def ask_token(ask: Ask) -> Response:
 async def sign_in(ask: Ask) -> Response:
     """Exchange a token for a cookie."""
     _refuse_others(ask)
-    person = authentication.by_token(ask.site.people, forms.read(ask).get("token", "").strip())
-    if person is None:
+    session = authentication.session_of(forms.read(ask).get("token", "").strip())
+    if authentication.by_session(ask.site.people, session) is None:
         return HTMLResponse(_page(ask, "Nobody here has this token."), 401)
     answer = RedirectResponse("/", 303)
     is_secure = ask.request.url.scheme == "https" or ask.request.headers.get("origin", "").startswith("https:")
     answer.set_cookie(
-        request_guard.cookie_of(ask.request), person.session, max_age=_LASTS_S, httponly=True, samesite="strict", secure=is_secure
+        request_guard.cookie_of(ask.request), session, max_age=_LASTS_S, httponly=True, samesite="strict", secure=is_secure
     )
     return answer
 

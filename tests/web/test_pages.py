@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from bd.web.authentication import session_of
 from tests.truth import git, tip
 from tests.web.conftest import ADA
 
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.one_in(9)
 
-COOKIE = {"cookie": f"bd_session_80={ADA.session}"}
+COOKIE = {"cookie": f"bd_session_80={session_of(ADA.token)}"}
 HOSTILE = "<script>alert(1)</script><img src=x onerror=alert(1)> \"' \u202egnp.exe \x1b[31mred \u05e9\u05dc\u05d5\u05dd"
 PAGES = (
     "/",

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from starlette.responses import Response
 
 BEARER = {"authorization": f"Bearer {ADA.token}"}
-COOKIE = {"cookie": f"bd_session_80={ADA.session}"}
+COOKIE = {"cookie": f"bd_session_80={authentication.session_of(ADA.token)}"}
 HERE = {"origin": HOST}
 
 
@@ -107,9 +107,21 @@ def test_a_cookie_changes_things_only_from_a_page_of_this_site() -> None:
 
 
 def test_a_session_is_not_the_token_and_ends_with_it() -> None:
-    assert ADA.token not in ADA.session
-    assert authentication.by_session((Account(ADA.name, "another-token-of-hers"),), ADA.session) is None
-    assert authentication.by_session((ADA._replace(name="Eve"),), ADA.session) is None
+    session = authentication.session_of(ADA.token)
+    assert ADA.token not in session
+    assert authentication.by_session((Account(ADA.name, "another-token-of-hers"),), session) is None
+    assert authentication.by_session((ADA,), session) == ADA
+
+
+def test_a_file_of_digests_lets_nobody_in() -> None:
+    """Whoever reads one, in a backup perhaps, can neither send a token nor make a cookie of it."""
+    kept = Account(ADA.name, ADA.digest)
+    assert authentication.by_token((kept,), ADA.token) == kept
+    assert authentication.by_session((kept,), authentication.session_of(ADA.token)) == kept
+    for known in (kept.token, kept.digest, kept.digest.removeprefix("sha256:")):
+        for tried in (known, authentication.session_of(known), authentication.digest_of(known)):
+            assert authentication.by_token((kept,), tried) is None
+            assert authentication.by_session((kept,), tried) is None
 
 
 def test_bodies_are_bounded_also_where_nobody_says_how_long_they_are() -> None:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from bd.web.authentication import session_of
 from tests.truth import all_beads, git, tip
 from tests.waiting import until
 from tests.web.conftest import ADA, HOST
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.one_in(9)
 
 BEARER = {"authorization": f"Bearer {ADA.token}"}
-BROWSER = {"cookie": f"bd_session_80={ADA.session}", "origin": HOST, "accept": "text/html"}
+BROWSER = {"cookie": f"bd_session_80={session_of(ADA.token)}", "origin": HOST, "accept": "text/html"}
 
 
 def sent(served: Served, path: str, **fields: str) -> httpx.Response:

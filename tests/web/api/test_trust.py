@@ -10,6 +10,7 @@ from starlette.testclient import TestClient
 from bd.store import KeyIndex
 from bd.web.api.endpoints import ENDPOINTS, LARGE, PREFIX
 from bd.web.app import application
+from bd.web.authentication import session_of
 from bd.web.host_names import of_bind
 from tests.race.history import subjects
 from tests.web.api.conftest import ALICE, claimed, site_on
@@ -36,7 +37,7 @@ def test_nothing_answers_without_a_token(api: Api) -> None:
             {},
             {"authorization": "Bearer wrong-token-of-some-length"},
             {"authorization": f"Basic {ALICE.token}"},
-            {"cookie": f"bd_session_80={ADA.session}", "origin": HOST},
+            {"cookie": f"bd_session_80={session_of(ADA.token)}", "origin": HOST},
         ):
             answer = api.client.request(method, path, headers=headers)
             assert (answer.status_code, answer.headers["www-authenticate"]) == (401, "Bearer"), path
