@@ -7,16 +7,19 @@ from typing import TYPE_CHECKING
 
 from bd.core import files
 from bd.core.errors import BadInput, NotFound
+from bd.store.local.lock import CloneLock
 from bd.web import authentication
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
+    from bd.core.runtime import Runtime
     from bd.web.authentication import Account
 
 # The file of a clone, beside the rest of what only this clone knows.
 NAME = "api-tokens"
 _HEAD = "# a name, a blank, the token: who may change things\n"
+_LOCK_S = 10.0
 
 
 def own_file(folder: str) -> str:
@@ -77,7 +80,7 @@ def accounts_of(path: str, starter: Callable[[], str], tell: Callable[[str], Non
     """Return the accounts in the file. If it does not exist, create it with a token for who starts the server. Raises BadInput."""
     if not os.path.exists(path):
         name = starter()
-        _append(path, f"{name} {authentication.fresh()}\n", is_new=True)
+        _append(path, f"{name} {authentication.fresh()}\n")
         tell(f"made {path}, with a token for {name}")
     found = accounts_in(path, tell)
     if not found:
@@ -87,37 +90,48 @@ def accounts_of(path: str, starter: Callable[[], str], tell: Callable[[str], Non
     return found
 
 
-def add(path: str, account: Account) -> None:
-    """Add an account, by its token's digest. Raises BadInput."""
-    _append(path, f"{account.label} {account.digest}\n", is_new=not os.path.exists(path))
+def add(path: str, account: Account, runtime: Runtime) -> None:
+    """Add an account, by its token's digest. Raises BadInput and TryAgain."""
+    with _lock(path, runtime):
+        _append(path, f"{account.label} {account.digest}\n")
 
 
-def remove(path: str, account_id: str) -> Account:
-    """Remove the account that `bd token list` calls so. Raises NotFound and BadInput."""
-    found = [one for one in accounts_in(path, lambda _: None) if one.id == account_id]
-    if not found:
-        raise NotFound(f"no token {account_id}", hint="`bd token list` shows them")
-    try:
-        with open(path, encoding="utf-8") as file:
-            lines = file.readlines()
-        kept = [line for line in lines if line.strip().startswith("#") or line.split()[-1:] != [found[0].token]]
-        files.replace(path, "".join(kept), only_mine=True)
-    except OSError as error:
-        raise _unusable(error) from error
+def remove(path: str, account_id: str, runtime: Runtime) -> Account:
+    """Remove the account that `bd token list` calls so. Raises NotFound, BadInput and TryAgain."""
+    with _lock(path, runtime):
+        found = [one for one in accounts_in(path, lambda _: None) if one.id == account_id]
+        if not found:
+            raise NotFound(f"no token {account_id}", hint="`bd token list` shows them")
+        try:
+            with open(path, encoding="utf-8") as file:
+                lines = file.readlines()
+            kept = [line for line in lines if line.strip().startswith("#") or line.split()[-1:] != [found[0].token]]
+            files.replace(path, "".join(kept), only_mine=True)
+        except OSError as error:
+            raise _unusable(error) from error
     return found[0]
 
 
-def _append(path: str, line: str, *, is_new: bool) -> None:
-    """Add a line in one write, so that two commands at once lose none."""
+def _lock(path: str, runtime: Runtime) -> CloneLock:
+    """Return the lock of a file that is changed: of two removals at once, neither brings back what the other one removed."""
+    whole = os.path.abspath(path)
+    folder = os.path.dirname(whole)
+    if not os.access(folder, os.W_OK):  # the lock would make it, or speak of a clone
+        raise _unusable(f"{folder} can't be written")
+    return CloneLock(f"{whole}.lock", _LOCK_S, runtime)
+
+
+def _append(path: str, line: str) -> None:
+    """Add a line, on a line of its own also if somebody's editor left the last one without an end."""
     try:
-        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
-        try:
-            os.write(descriptor, ((_HEAD if is_new else "") + line).encode())
-        finally:
-            os.close(descriptor)
+        with open(path, "a+b", opener=lambda name, flags: os.open(name, flags, files.PRIVATE)) as file:
+            is_new = not file.tell()
+            file.seek(0 if is_new else -1, os.SEEK_END)
+            gap = "" if is_new or file.read(1) == b"\n" else "\n"
+            file.write(f"{_HEAD if is_new else gap}{line}".encode())
     except OSError as error:
         raise _unusable(error) from error
 
 
-def _unusable(error: Exception) -> BadInput:
-    return BadInput(f"the token file can't be read or made: {error}", hint="name a file in a folder that is there")
+def _unusable(reason: object) -> BadInput:
+    return BadInput(f"the token file can't be read or made: {reason}", hint="name a file in a folder that is there")

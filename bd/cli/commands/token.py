@@ -42,7 +42,7 @@ def create(app: App, person: str | None, for_agent: str | None, claim: str | Non
         raise BadInput("for whom?", hint="give one of --person NAME, --for-agent NAME, --claim BEAD")
     token = authentication.fresh()
     account = _account(app, person, for_agent, claim, token)
-    files.add(_path(app, token_file), account)
+    files.add(_path(app, token_file), account, app.runtime)
     if app.out.is_json:
         app.out.object({**_shown(account), "token": token})
     else:
@@ -88,7 +88,7 @@ REVOKE = Command(
 
 def revoke(app: App, token: str, token_file: str | None) -> None:
     """End a token."""
-    gone = files.remove(_path(app, token_file), token)
+    gone = files.remove(_path(app, token_file), token, app.runtime)
     if app.out.is_json:
         app.out.object({**_shown(gone), "revoked": True})
     else:
