@@ -223,6 +223,8 @@ def test_who_names_whom(snapshot: Snapshot) -> None:
     assert ids(snapshot.mentioning("hub-none")) == []
     assert ids(snapshot.children_of("hub-a1b2")) == ["hub-a1b2.2x"]
     assert ids(snapshot.children_of("hub-c3")) == []
+    for bead in (*BEADS, *ARCHIVED):
+        assert snapshot.has_children(bead.id) == bool(snapshot.children_of(bead.id)), bead.id
     assert ids(snapshot.dependents_of("hub-c3")) == ["hub-a1b2.2x", "hub-old"]
     assert ids(snapshot.dependents_of("hub-a1b2")) == []
 

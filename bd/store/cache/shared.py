@@ -275,19 +275,22 @@ class SharedCache:
     def heads(self, which: str = "every", arguments: Sequence[str | bytes] = ()) -> Iterator[dict[str, Any]]:
         """Yield heads; see `Cache.heads`."""
         now = self._now
-        if which in ("live", "claimed"):
-            return (kept.head for kept in (now.live if which == "live" else now.claimed).values())
-        if which == "saying":
-            return (now.claimed[bead_id].head for bead_id in now.saying(bytes(arguments[0])))  # type: ignore[arg-type]
-        if which in ("children", "mentioning"):
-            target = str(arguments[0])
-            named = (now.one(bead_id) for bead_id in now.named_by.get(target) or ())
-            found = sorted((kept for kept in named if kept is not None), key=lambda kept: kept.path)
-            return (kept.head for kept in found if which == "mentioning" or kept.head.get("parent") == target)
-        every = (kept for files in now.beads.values() for kept in files)
-        if which == "ended":
-            return (kept.head for kept in every if not kept.is_live and not kept.path.startswith(ARCHIVE_DIR))
-        return (kept.head for kept in every)
+        match which:
+            case "every":
+                return (kept.head for files in now.beads.values() for kept in files)
+            case "live" | "claimed":
+                return (kept.head for kept in (now.live if which == "live" else now.claimed).values())
+            case "ended":
+                every = (kept for files in now.beads.values() for kept in files)
+                return (kept.head for kept in every if not kept.is_live and not kept.path.startswith(ARCHIVE_DIR))
+            case "saying":
+                return (now.claimed[bead_id].head for bead_id in now.saying(bytes(arguments[0])))  # type: ignore[arg-type]
+            case "children" | "a child" | "mentioning":
+                target = str(arguments[0])
+                named = (now.one(bead_id) for bead_id in now.named_by.get(target) or ())
+                found = sorted((kept for kept in named if kept is not None), key=lambda kept: kept.path)
+                return (kept.head for kept in found if which == "mentioning" or kept.head.get("parent") == target)
+        raise KeyError(which)
 
     def heads_of(self, ids: Sequence[str]) -> Iterator[dict[str, Any]]:
         return (kept.head for kept in map(self._now.one, ids) if kept is not None)
