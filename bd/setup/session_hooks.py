@@ -115,12 +115,16 @@ PLUGIN_FILES: dict[str, Mapping[str, str]] = {
 
 def with_hooks(text: str, file: HookFile) -> str:
     """Return the JSON text with bd's hooks in it, and everything else as it was. Raises BadInput if it can't be read."""
-    told = _without(_read(text, file.path))
+    now = _read(text, file.path)
+    told = _without(now)
     hooks = told.setdefault("hooks", {})
     for event, matcher in file.events.items():
         command = {"type": "command", "command": f"{COMMAND} || exit 1", "timeout": round(_TIMEOUT_S / file.unit_s)}
-        hooks[event] = [*hooks.get(event, []), {**({"matcher": matcher} if matcher else {}), "hooks": [command]}]
-    return text if told == _read(text, file.path) else _written(told)
+        entry = {**({"matcher": matcher} if matcher else {}), "hooks": [command]}
+        others, present = hooks.get(event, []), (now.get("hooks") or {}).get(event, [])
+        is_there = present.count(entry) == 1 and [one for one in present if one != entry] == others  # wherever it stands
+        hooks[event] = present if is_there else [*others, entry]
+    return text if told == now else _written(told)
 
 
 def without_hooks(text: str, file: HookFile) -> str:

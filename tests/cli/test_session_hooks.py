@@ -54,6 +54,10 @@ def test_hooks_come_and_go_and_the_rest_stays(settings: dict[str, Any], hooks: d
         file.events
     )
     assert json.loads(without_hooks(there, file) or "{}") == told
+    later = json.loads(there)
+    for entries in later["hooks"].values():
+        entries.append(THEIRS["hooks"]["Stop"][0])
+    assert with_hooks(json.dumps(later), file) == json.dumps(later), "wherever bd's own stand"
     assert without_hooks(before, file) == before
 
 
