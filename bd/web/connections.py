@@ -1,7 +1,8 @@
 """Connections: clients that are slow, or silent, keep nobody else out.
 
-A request has to arrive: each `STEP` bytes of it within `PATIENCE_S`. There are `MOST` connections at once; of more, the one that
-has waited longest for its request ends. A connection whose request was answered before it was all there (413) ends soon after.
+A request has to arrive: each `STEP` bytes of it within `PATIENCE_S`. There are `MOST` connections at once; of more, one ends that
+has been answered and is silent since, or else the one that has waited longest for its request. A connection whose request was
+answered before it was all there (413) ends soon after.
 """
 
 from __future__ import annotations
@@ -33,8 +34,8 @@ class Connection(H11Protocol):
 
     @property
     def is_waiting(self) -> bool:
-        """Return whether the client owes a part of its request."""
-        return self.conn.their_state in (h11.IDLE, h11.SEND_BODY) and (self.cycle is None or not self.cycle.response_complete)
+        """Return whether no request is being answered, and the next one, or the rest of it, is to come."""
+        return self.conn.their_state in (h11.IDLE, h11.SEND_BODY)
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
@@ -46,8 +47,8 @@ class Connection(H11Protocol):
 
     @property
     def until_s(self) -> float:
-        """The time, on the loop's clock, until which this connection is waited for."""
-        return self._timer.when() if self._timer else float("inf")
+        """The time, on the loop's clock, until which a request is waited for; 0 if none has begun since the last answer."""
+        return self._timer.when() if self._timer else 0.0
 
     def data_received(self, data: bytes) -> None:
         self._arrived += len(data)

@@ -116,6 +116,23 @@ def test_of_too_many_the_one_that_waits_longest_goes(address: tuple[str, int], m
         assert all_of(waiting[0]) == b""
 
 
+FIRST = b"GET / HTTP/1.1\r\nhost: x\r\n\r\n"
+
+
+@pytest.mark.parametrize("more", [b"", b"GET"], ids=["nothing", "half a line"])
+def test_whoever_was_answered_once_keeps_nobody_out(
+    address: tuple[str, int], monkeypatch: pytest.MonkeyPatch, more: bytes
+) -> None:
+    monkeypatch.setattr(connections, "MOST", 5)
+    with contextlib.ExitStack() as stack:
+        for made in [stack.enter_context(contextlib.closing(opened(address, FIRST))) for _ in range(5)]:
+            found = b""
+            while not found.endswith(b"0 bytes"):
+                found += made.recv(65536)
+            made.sendall(more)
+        assert answer(address).endswith(b"0 bytes")
+
+
 @pytest.mark.parametrize("length", [b"content-length: 100000000", b"transfer-encoding: chunked"])
 def test_a_body_without_end_is_answered_and_cut_off(
     address: tuple[str, int], monkeypatch: pytest.MonkeyPatch, length: bytes
