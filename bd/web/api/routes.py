@@ -12,9 +12,11 @@ from bd.core.errors import BadInput
 from bd.core.json_shapes import no_constant
 from bd.web import event_stream, long_polls
 from bd.web.api import openapi
+from bd.web.api.call import claim_of
 from bd.web.api.endpoints import BY_NAME, ENDPOINTS, PREFIX
 from bd.web.api.parameters import of_query
 from bd.web.api.service import refuse_caller
+from bd.web.authentication import CLAIM
 from bd.web.refusal import Refusal
 from bd.web.routes import TOKEN, Route
 from bd.worker.long_poll import HELD_S
@@ -44,8 +46,11 @@ async def wait(ask: Ask) -> Response:
 
 async def events(ask: Ask) -> Response:
     """Send an event each time the hub moves."""
-    assert ask.person is not None
-    refuse_caller(BY_NAME["events"], ask.person)
+    account = ask.person
+    assert account is not None
+    refuse_caller(BY_NAME["events"], account)
+    if account.kind == CLAIM:
+        await ask.site.read(lambda view: claim_of(account, view.snapshot))
     return await event_stream.events(ask)
 
 
