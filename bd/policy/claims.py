@@ -11,10 +11,11 @@ from bd.core.errors import AlreadyClaimed, WrongState
 from bd.core.times import age_text, instant_of, time_text, timedelta
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from datetime import datetime
     from typing import Any
 
-    from bd.core.model import Bead
+    from bd.core.model import Bead, Snapshot
 
 
 def touch(bead: Bead, at: datetime) -> Bead:
@@ -50,6 +51,12 @@ def refuse_held(bead: Bead, at: datetime) -> None:
         id=bead.id,
         owner=who,
     )
+
+
+def ended(won: Iterable[tuple[str, str]], snapshot: Snapshot) -> list[str]:
+    """Return the beads, of won claims (token, bead), whose claim is over: another writer ended it in the same push."""
+    heads = ((token, bead_id, snapshot.head(bead_id)) for token, bead_id in won)
+    return [bead_id for token, bead_id, bead in heads if bead is None or token not in bead.tokens]
 
 
 def claimed(bead: Bead, claim: dict[str, Any], owner: str, at: datetime) -> Bead:

@@ -9,7 +9,7 @@ import pytest
 from bd.core.errors import AlreadyClaimed, AlreadyClosed, BadInput, BdError, StaleToken, WrongState
 from bd.policy import claims, lifecycle
 from tests.clocks import START
-from tests.memory import held, make_bead
+from tests.memory import MemorySnapshot, held, make_bead
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -329,3 +329,9 @@ def test_a_new_status_leaves_nothing_of_the_old(bead: str, status: str, gone: se
 )
 def test_updated_at_always_moves_on(fields: dict[str, Any], stamp: str) -> None:
     assert lifecycle.touch(make_bead(**fields), START).updated_at == stamp
+
+
+def test_a_won_claim_may_be_over_in_the_same_push() -> None:
+    now = MemorySnapshot([held("hub-a", "coder", "A"), held("hub-b", "coder", "ANOTHER"), make_bead("hub-c")])
+    won = [("A", "hub-a"), ("B", "hub-b"), ("C", "hub-c"), ("D", "hub-gone")]
+    assert claims.ended(won, now) == ["hub-b", "hub-c", "hub-gone"]

@@ -10,7 +10,7 @@ from bd.cli.output import escaped
 from bd.cli.spec import Argument, Command, Flag, Option, whole_number
 from bd.core.errors import BadInput, StaleToken
 from bd.operations.claims import Claim, Start
-from bd.policy import advisory_claims
+from bd.policy import advisory_claims, claims
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -84,10 +84,7 @@ def start(app: App, beads: tuple[str, ...]) -> None:
 def _refuse_ended(app: App, outcome: Outcome) -> None:
     """Report won claims that another command ended in the same push. Raises StaleToken if none is left."""
     won = outcome.change.tokens if outcome.change else ()
-    snapshot = app.hub.snapshot(outcome.commit)
-    heads = {bead_id: snapshot.head(bead_id) for _, bead_id in won}
-    current = {token for bead in heads.values() if bead for token in bead.tokens}
-    ended = [bead_id for token, bead_id in won if token not in current]
+    ended = claims.ended(won, app.hub.snapshot(outcome.commit))
     if not ended:
         return
     words = f"the claim of {', '.join(ended)} was won, and another command has ended it in the same push"

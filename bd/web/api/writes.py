@@ -21,7 +21,7 @@ from bd.operations.fail import Fail
 from bd.operations.human_wait import WaitHuman
 from bd.operations.spawn import Spawn
 from bd.operations.stored_outputs import packed, with_stored
-from bd.policy import validation
+from bd.policy import claims, validation
 from bd.policy.lifecycle import with_output
 from bd.policy.ranking import Ranking
 from bd.report.past_bead import bead_at
@@ -80,18 +80,19 @@ def claim(hub: Clone, call: Call) -> Answer:
         if not wanted.get("next") or not freed_for(hub, nothing, by):
             raise
         written = _written(hub, call, by, make)
-    _refuse_ended(hub, written)
-    return _answer(hub, call, written)
+    return _answer(hub, call, written if written.is_again else _in_hand(hub, written))
 
 
-def _refuse_ended(hub: Clone, written: Written) -> None:
-    """Report a won claim that another writer ended in the same push. Raises StaleToken."""
-    snapshot = hub.snapshot()
-    heads = {bead_id: snapshot.head(bead_id) for _, bead_id in written.change.tokens}
-    current = {token for bead in heads.values() if bead for token in bead.tokens}
-    if not written.is_again and written.change.tokens and not any(token in current for token, _ in written.change.tokens):
-        ended = ", ".join(heads)
-        raise StaleToken(f"the claim of {ended} was won, and has ended in the same push", hint="claim other work", id=ended)
+def _in_hand(hub: Clone, written: Written) -> Written:
+    """Return won claims, with a note of those that another writer ended in the same push. Raises StaleToken if none is left."""
+    won = written.change.tokens
+    ended = claims.ended(won, hub.snapshot(written.commit)) if won else []
+    if not ended:
+        return written
+    words = f"the claim of {', '.join(ended)} was won, and has ended in the same push"
+    if len(ended) == len(won):
+        raise StaleToken(words, hint="claim other work", id=ended[0])
+    return written._replace(notes=(*written.notes, words))
 
 
 def start(hub: Clone, call: Call) -> Answer:
