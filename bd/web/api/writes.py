@@ -22,7 +22,7 @@ from bd.operations.human_wait import WaitHuman
 from bd.operations.spawn import Spawn
 from bd.operations.stored_outputs import packed, with_stored
 from bd.policy import claims, validation
-from bd.policy.lifecycle import with_output
+from bd.policy.lifecycle import guard, with_output
 from bd.policy.ranking import Ranking
 from bd.report.past_bead import bead_at
 from bd.web.api.call import Answer, bead_of
@@ -108,18 +108,23 @@ def release(hub: Clone, call: Call) -> Answer:
 def close(hub: Clone, call: Call) -> Answer:
     """Finish a bead, and with `next` claim another one."""
     snapshot = hub.snapshot()
+    return _on_held(hub, call, lambda asked: Close(**asked, reason=call.values.get("reason"), **_closing(hub, call)), ends=True)
+
+
+def _closing(hub: Clone, call: Call) -> dict[str, Any]:
+    """Return what a close has besides its reason. Raises NotValidated, and StaleToken before anything is checked."""
     bead = bead_of(call.values["id"], snapshot)
     more = _output(call, bead)
-    seal = (
-        None if bead.is_done else _seal(hub, with_output(bead, with_stored(more.get("output"), more.get("stores") or {}, bead)))
-    )
-    if seal:
-        more["seals"] = {bead.id: seal}
     if call.values.get("next"):
         if call.account.kind == CLAIM:
             raise BadInput("a token for one claim can't claim another bead", hint="leave next out")
         more["next"] = {"agent": call.agent(snapshot)}
-    return _on_held(hub, call, lambda asked: Close(**asked, reason=call.values.get("reason"), **more), ends=True)
+    made = with_output(bead, with_stored(more.get("output"), more.get("stores") or {}, bead))
+    seal = None
+    if validation.is_asked(made) and not bead.is_done:
+        guard(bead, _token_of(call) or None, at=hub.runtime.now())
+        seal = _seal(hub, made)
+    return {**more, **({"seals": {bead.id: seal}} if seal else {})}
 
 
 def fail(hub: Clone, call: Call) -> Answer:
@@ -184,7 +189,7 @@ def _held(hub: Clone, call: Call) -> tuple[str, dict[str, str], str]:
 
     Raises StaleToken if the claim is another agent's, or has ended.
     """
-    token = call.account.claim or call.values.get("token") or ""
+    token = _token_of(call)
     bead, claim = _claim_under(hub, call.values["id"], token)
     if token and claim is None:  # it may be newer than what this clone knows
         hub.fetch()
@@ -199,6 +204,11 @@ def _held(hub: Clone, call: Call) -> tuple[str, dict[str, str], str]:
 
 def _claim_under(hub: Clone, typed: str, token: str) -> tuple[Bead, dict[str, Any] | None]:
     bead = bead_of(typed, hub.snapshot())
+def _token_of(call: Call) -> str:
+    """Return the fencing token that a call presents; empty if it has none."""
+    return str(call.account.claim or call.values.get("token") or "")
+
+
     return bead, bead.claim_under(token)
 
 
@@ -294,10 +304,8 @@ def _output(call: Call, bead: Bead) -> dict[str, Any]:
     return {"stores": {"output.txt" if isinstance(value, str) else "output.json": packed(text.encode())}}
 
 
-def _seal(hub: Clone, bead: Bead) -> str | None:
-    """Return the seal of an output that passed; None if no check is asked for. Raises NotValidated."""
-    if not validation.is_asked(bead):
-        return None
+def _seal(hub: Clone, bead: Bead) -> str:
+    """Return the seal of an output that passed. Raises NotValidated."""
     kind = validation.kind_of(bead)
     if kind not in _CHECKED_HERE:
         words = f"{bead.id} asks for validation ({kind}), which a server does not run"

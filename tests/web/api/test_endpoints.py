@@ -109,6 +109,18 @@ def test_an_output_is_validated_where_that_runs_nothing(api: Api, alice: Caller)
     assert alice.refused("POST", f"/beads/{made}/close", token=claimed(alice, made)) == (409, "not_validated")
 
 
+def test_a_check_is_for_whom_the_close_is_and_not_made_again(api: Api, alice: Caller, bob: Caller) -> None:
+    api.clone.here("update", "hub-one", "--validation", "regex:^ok")
+    token = claimed(alice)
+    for values in ({}, {"token": token}):
+        assert bob.refused("POST", "/beads/hub-one/close", output="bad", **values) == (409, "stale_token")
+    done = alice.send("POST", "/beads/hub-one/close", key="k", token=token, output="ok then").json()
+    api.clone.here("reopen", "hub-one")
+    api.clone.here("update", "hub-one", "--validation", "regex:^no")
+    again = alice.send("POST", "/beads/hub-one/close", key="k", token=token, output="ok then")
+    assert (again.status_code, [bead["status"] for bead in again.json()]) == (200, [done[0]["status"]])
+
+
 def test_a_large_output_lies_beside_the_bead(api: Api, alice: Caller) -> None:
     [done] = alice.post("/beads/hub-one/close", token=claimed(alice), output="x" * 100_000)
     [artifact] = done["output"]["artifacts"]
