@@ -30,7 +30,7 @@ _TITLES = {401: "Who are you?", 404: "Not found", 500: "A bug", 503: "Try again"
 
 def answer(error: Exception, site: Site, *, as_json: bool) -> Response:
     """Return the response to a request that failed."""
-    status, told = _told(error)
+    status, told = told_of(error)
     if as_json:
         return JSONResponse(told, status, headers=_headers(status, told))
     hint = f'<p class="none">{html_page.text(told["hint"])}</p>\n' if told.get("hint") else ""
@@ -46,7 +46,8 @@ def _headers(status: int, told: dict[str, Any]) -> dict[str, str]:
     return {**headers, **({"retry-after": str(math.ceil(wait_s))} if isinstance(wait_s, int | float) else {})}
 
 
-def _told(error: Exception) -> tuple[int, dict[str, Any]]:
+def told_of(error: Exception) -> tuple[int, dict[str, Any]]:
+    """Return the status and the JSON of a request that failed. The details of a bug are for the server's own output."""
     if isinstance(error, Refusal):
         return error.status, {"error": error.message, "code": "refused", **({"hint": error.hint} if error.hint else {})}
     if isinstance(error, BdError):

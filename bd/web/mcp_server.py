@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import json
 import re
-import sys
-import traceback
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
@@ -27,11 +25,12 @@ from bd.web.api.endpoints import BY_NAME, ENDPOINTS, LARGE
 from bd.web.api.parameters import TEXT, Parameter, object_schema
 from bd.web.authentication import AGENT
 from bd.web.error_responses import answer as refusal_of
+from bd.web.error_responses import told_of
 from bd.web.refusal import Refusal
 from bd.web.routes import TOKEN, Route
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Mapping
+    from collections.abc import AsyncIterator
     from typing import Any
 
     from mcp.server.context import ServerRequestContext
@@ -121,7 +120,7 @@ class McpServer:
         try:
             text, notes = await self._called(self._caller(context), params.name, dict(params.arguments or {}))
         except Exception as error:  # noqa: BLE001  a client sees what is wrong with its call, whatever that is
-            told = json.dumps(_told(error), ensure_ascii=False, indent=2)
+            told = json.dumps(told_of(error)[1], ensure_ascii=False, indent=2)
             return types.CallToolResult(content=[types.TextContent(text=told)], is_error=True)
         return types.CallToolResult(content=[types.TextContent(text=one) for one in (text, *notes)])
 
@@ -131,10 +130,11 @@ class McpServer:
             raise BadInput(f"there is no tool {name!r}", hint=f"there are: {', '.join(one.name for one in TOOLS)}")
         for banned in _NOT_OFFERED & given.keys():
             raise BadInput(f"there is no parameter {banned!r} here")
-        key = str(given.pop(_KEY.name, "") or "")
+        key = given.pop(_KEY.name, None)
         if account.kind == AGENT and any(one.name == "token" for one in endpoint.parameters) and not given.get("token"):
-            given |= {"token": self._tokens[given["id"]]} if given.get("id") in self._tokens else {}
-        answer = await self._site.service.run(endpoint, self._site.service.call_of(endpoint, account, given, key))
+            known = self._tokens.get(str(given.get("id")))
+            given |= {"token": known} if known else {}
+        answer = await self._site.service.run(endpoint, self._site.service.call_of(endpoint, account, given, _key_of(key)))
         if self._account is not None:
             self._remember(answer.value)
         return answer.text(), json.loads(answer.headers.get("bd-notes", "[]"))
@@ -158,7 +158,7 @@ class McpServer:
         try:
             answer = await self._site.service.run(endpoint, self._site.service.call_of(endpoint, account, values))
         except (BdError, Refusal) as error:
-            told = _told(error)
+            _, told = told_of(error)
             raise MCPError(types.INVALID_PARAMS, str(told["error"]), told) from error
         kind = "text/plain" if found else "text/markdown"
         text = types.TextResourceContents(uri=uri, mime_type=kind, text=str(answer.value["text"]))
@@ -176,13 +176,8 @@ class McpServer:
             self._site.close()
 
 
-def _told(error: Exception) -> Mapping[str, Any]:
-    if isinstance(error, BdError):
-        return error.as_json()
-    if isinstance(error, Refusal):
-        return {"error": error.message, "code": "refused", **({"hint": error.hint} if error.hint else {})}
-    traceback.print_exception(error, file=sys.stderr)
-    return {"error": "a bug in bd", "code": "bug", "hint": "the server's own output has the details"}
+def _key_of(given: Any) -> str:
+    return str(_KEY.checked(given)) if given is not None else ""
 
 
 class OverHttp:

@@ -124,6 +124,11 @@ def test_wrong_calls_are_told(own: Clone) -> None:
             assert await call(client, "show") == "bad_input"
             assert await call(client, "show", id="hub-nope") == "no_such_bead"
             assert await call(client, "close", id="hub-one", force=True) == "bad_input"
+            odds: tuple[Any, ...] = ([], {}, 7, " ")
+            for odd in odds:
+                assert await call(client, "close", id=odd) == "bad_input"
+            for odd in odds:
+                assert await call(client, "create", title="One", idempotency_key=odd) == "bad_input"
             assert await call(client, "ready", agent="bob") == "bad_input"
             for uri, words in (("file:///etc/passwd", "no resource"), ("bd://beads/hub-nope/brief", "hub-nope")):
                 with pytest.raises(MCPError, match=words):

@@ -93,7 +93,7 @@ def _digest(value: Any) -> str:
 
 def checked_key(text: str) -> str:
     """Return an idempotency key. Raises BadInput."""
-    if len(text) > _KEY_LIMIT or not text.isascii() or not text.isprintable():
+    if len(text) > _KEY_LIMIT or not text.isascii() or not text.isprintable() or (text and not text.strip()):
         raise BadInput(f"an idempotency key has up to {_KEY_LIMIT} plain characters", hint="such as a random UUID")
     return text.strip()
 

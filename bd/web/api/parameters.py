@@ -141,9 +141,9 @@ def of_object(parameters: Sequence[Parameter], given: Any) -> dict[str, Any]:
 
 
 def refuse_missing(parameters: Sequence[Parameter], values: Mapping[str, Any]) -> None:
-    """Raise BadInput if a parameter that is needed is not there, or empty."""
+    """Raise BadInput if a parameter that is needed is not there, or empty, or blank."""
     for one in parameters:
-        if one.is_required and values.get(one.name) in (None, ""):
+        if one.is_required and not str(values.get(one.name) or "").strip():
             raise BadInput(f"{one.name} is missing", hint=one.help)
 
 

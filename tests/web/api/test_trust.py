@@ -255,6 +255,8 @@ def test_bodies_are_json_objects_within_a_limit(api: Api, alice: Caller) -> None
         ("POST", "/claim", {"id": "hub-one", "count": 2}),
         ("POST", "/beads", {}),
         ("POST", "/beads", {"title": ""}),
+        ("POST", "/beads/hub-one/release", {"reason": " "}),
+        ("GET", "/search", {"q": " "}),
         ("POST", "/beads", {"title": "x", "labels": "a,b"}),
         ("POST", "/beads", {"title": "x", "priority": 9}),
         ("POST", "/beads/hub-one/fail", {"reason": "whatever"}),
