@@ -14,6 +14,7 @@ from bd.core import times
 from bd.core.errors import BadInput, BdError, Damaged, NoHub, NoSuchBead, RemoteUnreachable, ServerRefused, StaleToken
 from bd.core.identity import claimant, identify
 from bd.core.schema import BEADS_DIR, CONFIG_PATH, suffix_of
+from bd.operations import typed_secrets
 from bd.operations.reader import OperationReader
 from bd.policy.ranking import Ranking
 from bd.policy.unpublished import KEPT_LONG
@@ -34,9 +35,6 @@ if TYPE_CHECKING:
     from bd.worker.fleet_state import View
 
 
-# The arguments of operations that hold text that people typed, and the operations whose text nobody typed just now.
-_WORDS = tuple("reason error text note beads new set append maps metadata output trigger schedule records fields value".split())
-_NOT_TYPED = frozenset({"import", "board", "validate"})
 # How many of the writes that this clone has kept are named.
 _SHOWN_WRITES = 3
 # What `--at` can't show: records in side refs are not kept.
@@ -341,9 +339,7 @@ class App:
     def publish(self, operation: Operation) -> Outcome:
         """Carry out an operation, and print its notes. The result is acknowledged when the command ends well."""
         self.refuse_past()
-        words = [operation.args[key] for key in _WORDS if operation.args.get(key)]
-        if words and operation.verb not in _NOT_TYPED:
-            self.warn_of_secrets(words)
+        self._note_warning(typed_secrets.warning_of(operation))
         outcome = self._published(operation)
         self._pending.append(outcome)
         self._snapshot = None
@@ -354,13 +350,11 @@ class App:
 
     def warn_of_secrets(self, words: Any) -> None:
         """Print a warning if typed text seems to hold a secret. The text is not changed."""
-        from bd.core.redaction import found_in, texts_of  # noqa: PLC0415  only for writes with text
+        self._note_warning(typed_secrets.warning(words))
 
-        found = found_in("\n".join(texts_of(words)))
-        if found:
-            self.out.note(
-                f"warning: this text seems to hold a secret ({', '.join(found)}); history keeps it for good, so revoke it"
-            )
+    def _note_warning(self, words: str) -> None:
+        if words:
+            self.out.note(words)
 
     def _published(self, operation: Operation) -> Outcome:
         """Publish an operation; if it lacks the token of a claim whose answer was lost, publish it again with that token."""

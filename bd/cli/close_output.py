@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from bd.cli.lookup import bead_of
 from bd.compat.close_outputs import CHECKED_IN_BEAD, IN_BEAD, output_of
 from bd.core.errors import BadInput
-from bd.operations.stored_outputs import unpacked, with_stored
+from bd.operations.stored_outputs import with_stored
 from bd.policy import validation
 
 if TYPE_CHECKING:
@@ -30,5 +30,4 @@ def given_output(app: App, typed: Sequence[str], output: str | None) -> tuple[di
     bead = bead_of(typed[0], snapshot)
     given = output_of(output, app.hub, CHECKED_IN_BEAD if validation.is_asked(bead) else IN_BEAD)
     stores = given.get("stores") or {}
-    app.warn_of_secrets([unpacked(content).decode("utf-8", "replace") for content in stores.values()])
     return given, with_stored(given.get("output"), stores, bead)

@@ -13,6 +13,7 @@ from bd.compat.close_outputs import CHECKED_IN_BEAD, IN_BEAD
 from bd.core.errors import BadInput, NothingReady, NotValidated, StaleToken
 from bd.core.model import Change
 from bd.notify.hooks import tell
+from bd.operations import typed_secrets
 from bd.operations.beads import Comment
 from bd.operations.claims import Claim, Release, Start
 from bd.operations.close import Close
@@ -107,12 +108,12 @@ def release(hub: Clone, call: Call) -> Answer:
 
 def close(hub: Clone, call: Call) -> Answer:
     """Finish a bead, and with `next` claim another one."""
-    snapshot = hub.snapshot()
     return _on_held(hub, call, lambda asked: Close(**asked, reason=call.values.get("reason"), **_closing(hub, call)), ends=True)
 
 
 def _closing(hub: Clone, call: Call) -> dict[str, Any]:
     """Return what a close has besides its reason. Raises NotValidated, and StaleToken before anything is checked."""
+    snapshot = hub.snapshot()
     bead = bead_of(call.values["id"], snapshot)
     more = _output(call, bead)
     if call.values.get("next"):
@@ -144,14 +145,15 @@ def heartbeat(hub: Clone, call: Call) -> Answer:
     """Send a heartbeat for a claim, and a note with it."""
     bead_id, tokens, agent = _held(hub, call)
     given = manual_heartbeat.give(hub, agent, lambda _: tokens, bead=bead_id, text=call.values.get("progress"))
-    return Answer(given._asdict())
+    return Answer(given._asdict(), headers=_noted(typed_secrets.warning(call.values.get("progress"), {})))
 
 
 def note_progress(hub: Clone, call: Call) -> Answer:
     """Post a note on a bead while working on it."""
     bead_id, tokens, agent = _held(hub, call)
     given = manual_heartbeat.give(hub, agent, lambda _: tokens, bead=bead_id, text=call.values["text"], must_hold=True)
-    return Answer({"id": given.beads[0], "progress": progress.kept(hub, given.beads[0])})
+    shown = {"id": given.beads[0], "progress": progress.kept(hub, given.beads[0])}
+    return Answer(shown, headers=_noted(typed_secrets.warning(call.values["text"], {})))
 
 
 # --- beads ----------------------------------------------------------------------------------------
@@ -202,13 +204,13 @@ def _held(hub: Clone, call: Call) -> tuple[str, dict[str, str], str]:
     return bead.id, {bead.id: token} if token else {}, holder or call.account.name
 
 
-def _claim_under(hub: Clone, typed: str, token: str) -> tuple[Bead, dict[str, Any] | None]:
-    bead = bead_of(typed, hub.snapshot())
 def _token_of(call: Call) -> str:
     """Return the fencing token that a call presents; empty if it has none."""
     return str(call.account.claim or call.values.get("token") or "")
 
 
+def _claim_under(hub: Clone, typed: str, token: str) -> tuple[Bead, dict[str, Any] | None]:
+    bead = bead_of(typed, hub.snapshot())
     return bead, bead.claim_under(token)
 
 
@@ -266,13 +268,13 @@ def _written(hub: Clone, call: Call, by: str, make: Callable[[Mapping[str, Any]]
     outcome.acknowledge()
     again = call.keys.find(hub, once.key)[0] if once else None
     if again is not None and again.uid != operation.uid:  # another server was faster
-        return _known(hub, call)[0] or _fresh(outcome)
-    return _fresh(outcome)
+        return _known(hub, call)[0] or _fresh(operation, outcome)
+    return _fresh(operation, outcome)
 
 
-def _fresh(outcome: Outcome) -> Written:
+def _fresh(operation: Operation, outcome: Outcome) -> Written:
     change = outcome.change or Change({}, "")
-    notes = (*outcome.notes, *change.notes)
+    notes = (*outcome.notes, *change.notes, typed_secrets.warning_of(operation, {}))
     return Written(change, outcome.commit, published=outcome.published, is_again=False, notes=notes)
 
 
@@ -290,7 +292,13 @@ def _answer(hub: Clone, call: Call, written: Written, *, made: int | None = None
 
 def _headers(written: Written) -> dict[str, str]:
     headers = {"idempotent-replayed": "true"} if written.is_again else {}
-    return {**headers, **({"bd-notes": json.dumps(written.notes)} if written.notes else {})}
+    return {**headers, **_noted(*written.notes)}
+
+
+def _noted(*notes: str) -> dict[str, str]:
+    """Return the header with these notes; empty ones are none."""
+    told = [note for note in notes if note]
+    return {"bd-notes": json.dumps(told)} if told else {}
 
 
 def _output(call: Call, bead: Bead) -> dict[str, Any]:

@@ -8,6 +8,8 @@ from tests.truth import git
 from tests.web.api.conftest import claimed
 
 if TYPE_CHECKING:
+    import pytest
+
     from tests.web.api.conftest import Api, Caller
 
 
@@ -119,6 +121,21 @@ def test_a_check_is_for_whom_the_close_is_and_not_made_again(api: Api, alice: Ca
     api.clone.here("update", "hub-one", "--validation", "regex:^no")
     again = alice.send("POST", "/beads/hub-one/close", key="k", token=token, output="ok then")
     assert (again.status_code, [bead["status"] for bead in again.json()]) == (200, [done[0]["status"]])
+
+
+def test_a_text_that_seems_to_hold_a_secret_is_warned_of(alice: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SERVERS_OWN_TOKEN", "correct-horse-battery")
+    token, secret = claimed(alice), "ghp_" + "x1" * 18
+    for path, values in (
+        ("comments", {"text": secret}),
+        ("progress", {"token": token, "text": secret}),
+        ("heartbeat", {"token": token, "progress": secret}),
+        ("close", {"token": token, "output": secret * 1000}),
+    ):
+        answer = alice.send("POST", f"/beads/hub-one/{path}", **values)
+        assert "seems to hold a secret (GitHub token)" in answer.headers["bd-notes"], path
+    answer = alice.send("POST", "/beads", title="correct-horse-battery")
+    assert "bd-notes" not in answer.headers, "what the server's own secrets are is not told"
 
 
 def test_a_large_output_lies_beside_the_bead(api: Api, alice: Caller) -> None:
