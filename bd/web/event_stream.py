@@ -19,6 +19,10 @@ if TYPE_CHECKING:
 
 # A regular keepalive, so that proxies keep the connection and a closed browser is noticed.
 _STILL_HERE_S = 20.0
+# The most listeners at once: the other connections (connections.py) are left for requests. A stream beyond them ends at once, and
+# the browser comes again; after an error it would not.
+AT_ONCE = 512
+_AGAIN_S = 30
 
 
 async def events(ask: Ask) -> Response:
@@ -31,6 +35,9 @@ async def events(ask: Ask) -> Response:
 
 async def _stream(feed: Feed) -> AsyncIterator[str]:
     with feed.listening() as queue:
+        if feed.listeners > AT_ONCE:
+            yield f"retry: {_AGAIN_S * 1000}\n\n"
+            return
         kind = STALE if feed.stale_since else "hello"
         yield "retry: 2000\n" + _event(News(kind, feed.tip, feed.seen_at, feed.trouble, feed.stale_since))
         while True:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from bd.web import event_stream
 from tests.truth import tip
 from tests.web.running import asked, serving
 
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from tests.running import Clone
+    from tests.web.conftest import Served
     from tests.web.running import Server
 
 pytestmark = pytest.mark.one_in(5)
@@ -44,6 +46,13 @@ def test_every_page_hears_of_every_push(server: Server, clone: Callable[[str], C
         for stream in streams:
             while next_event(stream, "moved")["tip"] != tip(hub):
                 pass
+
+
+def test_a_stream_too_many_ends_and_comes_again(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(event_stream, "AT_ONCE", 0)
+    answer = served.client.get("/events")
+    assert (answer.status_code, answer.text) == (200, "retry: 30000\n\n")
+    assert served.site.feed.listeners == 0
 
 
 @pytest.mark.slow
