@@ -5,10 +5,14 @@ If the hub refuses this clone as a whole, its writes stay in the offline queue (
 
 from __future__ import annotations
 
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from typing import TYPE_CHECKING, NamedTuple
 
+from bd.core.errors import TryAgain
+
 if TYPE_CHECKING:
+    from collections.abc import Set
+
     from bd.store.replica import Replica
 
 PREFIX = "refs/bd/kept/"
@@ -44,11 +48,20 @@ def kept(replica: Replica) -> list[KeptCommit]:
         from bd.store.offline_queue import queued  # noqa: PLC0415  hardly any hub refuses a clone
 
         found += [KeptCommit(one.uid, one.commit, reasons[one.uid]) for one in queued(replica) if one.uid in reasons]
-        still = {item.uid: item.error for item in found if item.uid in reasons}
-        if still != reasons:  # the others were published since; every write asks as long as there is a reason
-            with suppress(OSError):
-                replica.note_json(_REASONS, still)
+        gone = reasons.keys() - {item.uid for item in found}
+        if gone:  # published since; every write asks as long as there is a reason
+            _forget(replica, gone)
     return found
+
+
+def _forget(replica: Replica, uids: Set[str]) -> None:
+    """Forget reasons, unless somebody writes: another reason may just be noted."""
+    lock = replica.lock()
+    with suppress(OSError, TryAgain), ExitStack() as held:  # a clone may be there to be read only
+        if lock.try_enter():
+            held.push(lock)
+            now = replica.noted_json(_REASONS, _SHAPE) or {}
+            replica.note_json(_REASONS, {uid: error for uid, error in now.items() if uid not in uids})
 
 
 def may_keep(replica: Replica) -> bool:

@@ -13,6 +13,7 @@ from bd.operations.beads import Comment
 from bd.operations.claims import Claim, Release
 from bd.operations.close import Close
 from bd.operations.create import Create
+from bd.store import rejected
 from tests.clocks import START
 from tests.contract.conftest import AT
 from tests.runtime import RUNTIME
@@ -212,3 +213,13 @@ def test_a_push_without_an_answer_is_never_a_refusal(shared: Hub, lands: bool) -
     assert len(tries) == (1 if lands else 2)
     assert set(owners(shared.clone("bob"))) >= {bead_id}
     assert clone.journal.is_empty()
+
+
+def test_reasons_of_published_writes_go_unless_somebody_writes(shared: Hub) -> None:
+    reader, writer = shared.clone(), shared.clone()
+    with writer.lock():
+        rejected.note_reason(writer, "01GONE", "a hook refused it")
+        assert reader.kept() == []
+        assert rejected.may_keep(reader), "somebody writes, perhaps another reason"
+    assert reader.kept() == []
+    assert not rejected.may_keep(reader)
