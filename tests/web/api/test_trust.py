@@ -128,8 +128,9 @@ def test_a_token_for_a_claim_is_for_that_claim_alone(api: Api, alice: Caller) ->
     mine.post("/beads/hub-one/heartbeat")
     [done] = mine.post("/beads/hub-one/close", reason="done")
     assert done["status"] == "closed"
-    for path, query in (("/beads/hub-one", {}), ("/search", {"q": "x"}), ("/board", {}), ("/events", {})):
+    for path, query in (("/beads/hub-one", {}), ("/search", {"q": "x"}), ("/board", {})):
         assert mine.refused("GET", path, **query) == STALE, "the account ends with the claim"
+    assert mine.send("HEAD", "/events").status_code == STALE[0], "a GET would be answered for ever"
 
 
 def test_two_clients_of_one_agent_are_two_sessions(alice: Caller, api: Api) -> None:
