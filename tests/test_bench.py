@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 
     Clones = Callable[[str], Clone]
 
+pytestmark = pytest.mark.one_in(3)
+
 TYPED = Path(bench.__file__).with_name("typed")
 
 

@@ -32,6 +32,8 @@ from tests.terminal import Session, typed_in, with_bd
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+pytestmark = pytest.mark.one_in(9)
+
 ROOT = Path(__file__).resolve().parents[1]
 DOCS = ROOT / "docs"
 PAGES = sorted([*DOCS.glob("*.md"), ROOT / "README.md", ROOT / "CHANGELOG.md", ROOT / "CONTRIBUTING.md"])
@@ -320,7 +322,7 @@ def test_what_is_said_about_examples_is_about_examples() -> None:
     assert sorted({*BEFORE, *EXPECTED, *NOT_RUN} - known) == []
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.one_in(36)
 @pytest.mark.parametrize(
     ("command", "typed"), [pair for pair in generator.every_example() if not NOT_RUN.keys() & set(pair)], ids=lambda text: text
 )
@@ -372,7 +374,7 @@ def session(tmp_path: Path, templates: Path) -> Iterator[Callable[[str], Session
 SHOWN = [page for page in PAGES if "```console" in page.read_text(encoding="utf-8")]
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(27)
 @pytest.mark.skipif(sys.platform == "win32", reason="the sessions are bash's")
 @pytest.mark.parametrize(
     "page",
@@ -455,7 +457,7 @@ def test_what_is_not_typed_is_in_the_pages() -> None:
     assert NOT_TYPED.keys() - {line for lines in SH_PAGES.values() for line in lines} == set()
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(27)
 @pytest.mark.skipif(sys.platform == "win32", reason="the lines are for a shell")
 @pytest.mark.parametrize("name", [name for name, lines in SH_PAGES.items() if set(lines) - NOT_TYPED.keys()])
 def test_what_a_page_tells_one_to_type_works(name: str, tmp_path: Path, examples_hub: Path) -> None:

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
     from tests.clocks import FakeClock
 
+pytestmark = pytest.mark.one_in(2)
+
 
 def test_nothing_of_the_machine_gets_in(tmp_path: Path) -> None:
     allowed = {"GIT_CONFIG_GLOBAL", "GIT_CONFIG_NOSYSTEM", "GIT_EDITOR"}

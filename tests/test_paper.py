@@ -10,6 +10,8 @@ import pytest
 
 from bd.simulation.run import run
 
+pytestmark = pytest.mark.one_in(3)
+
 ROOT = Path(__file__).resolve().parents[1]
 
 

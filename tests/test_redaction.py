@@ -18,6 +18,8 @@ from bd.core.redaction import found_in, is_secret_name, masked, masked_value, sh
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+pytestmark = pytest.mark.one_in(3)
+
 LETTERS = string.ascii_letters + string.digits
 SEED = 20260221
 

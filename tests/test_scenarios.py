@@ -22,7 +22,7 @@ from tests.running import run_here
 if TYPE_CHECKING:
     from tests.running import Clone
 
-pytestmark = pytest.mark.one_in(2)
+pytestmark = pytest.mark.one_in(20)
 
 HOUR = 3600.0
 WORDS = {"agents": [{"name": "coder", "count": 2}], "work": [{"name": "code", "arrivals": "6/h"}], "duration": "2h"}

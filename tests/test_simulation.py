@@ -21,7 +21,7 @@ from bd.simulation.table import sweep_words, time_text
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-pytestmark = pytest.mark.one_in(2)
+pytestmark = pytest.mark.one_in(30)
 
 HOUR = 3600.0
 # Nothing but claims and closes: all beads are there at once, and nobody gives signs.
@@ -120,7 +120,7 @@ def test_without_latencies_a_fleet_is_the_queue_of_the_textbooks(agents: int, lo
     assert mean(waits) == pytest.approx(mean_wait, rel=0.25)
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(30)
 @pytest.mark.parametrize("load", [0.3, 0.7])
 def test_agents_that_keep_up_are_busy_for_as_long_as_the_work_takes(load: float) -> None:
     figures = simulate(Scenario(agents=10, load=load, service_s=600.0, service_times="uniform", duration_s=10 * HOUR))

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
     from tests.running import Clone
 
+pytestmark = pytest.mark.one_in(11)
+
 HEAVY = ("git", "ruamel", "rich", "ulid", "filelock")
 # Of the standard library: each of them costs as much as a read's own work.
 SLOW = ("tempfile", "dataclasses", "urllib", "email", "asyncio")
@@ -99,7 +101,7 @@ READS = [
 ]
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.one_in(44)
 @pytest.mark.parametrize("arguments", READS, ids=lambda words: " ".join(words) or "bd alone")
 def test_a_read_from_a_warm_cache_loads_nothing_heavy(arguments: list[str], warm: Clone) -> None:
     code, packages, modules = loaded(arguments, warm.path)

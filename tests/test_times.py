@@ -18,6 +18,8 @@ from tests.runtime import RUNTIME
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+pytestmark = pytest.mark.one_in(2)
+
 PRESENT = datetime(2026, 2, 21, 15, 30, 45, tzinfo=UTC)
 
 

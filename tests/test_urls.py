@@ -16,6 +16,8 @@ import bd
 from bd.core import urls
 from tests.truth import git
 
+pytestmark = pytest.mark.one_in(2)
+
 HERE = [
     "/srv/hub.git",
     ".",
@@ -135,7 +137,7 @@ def test_every_web_address_has_a_port(text: str, port: int | None) -> None:
     assert found.port_number == port
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.one_in(8)
 @pytest.mark.parametrize(
     "text", [one for one in (*HERE, *ELSEWHERE) if urls.parsed(one) is None or "://" not in one or one.startswith("ssh:")]
 )

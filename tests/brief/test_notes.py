@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from tests.running import Clone
 
-pytestmark = pytest.mark.one_in(3)
+pytestmark = pytest.mark.one_in(6)
 
 OWN = {
     "close": ("close", "hub-a", "--reason", "done"),

@@ -22,6 +22,8 @@ from tests.truth import git
 if TYPE_CHECKING:
     from pathlib import Path
 
+pytestmark = pytest.mark.one_in(2)
+
 LINKED = {"id", "title", "status", "priority", "issue_type", "created_at", "updated_at", "dependency_type"}
 
 

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
     from tests.running import Clone
 
+pytestmark = pytest.mark.one_in(10)
+
 
 SHARED = ("update hub-bug --claim-mode advisory", "claim hub-bug --agent ann")
 GIVEN_UP = ("fail hub-work --reason budget_exceeded --error revoked --agent codemonkey",)
@@ -443,7 +445,7 @@ def ready(board: Clone, tmp_path: Path) -> Clone:
     return board
 
 
-@pytest.mark.one_in(8)
+@pytest.mark.one_in(80)
 @pytest.mark.parametrize("case", ALL_CASES, ids=lambda case: case.args)
 def test_text(ready: Clone, case: Case) -> None:
     for before in case.before:
@@ -455,7 +457,7 @@ def test_text(ready: Clone, case: Case) -> None:
     assert all(line == line.rstrip() for line in result.lines), result
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.one_in(40)
 @pytest.mark.parametrize("case", ALL_CASES, ids=lambda case: case.args)
 def test_json(ready: Clone, case: Case) -> None:
     for before in case.before:
@@ -477,7 +479,7 @@ def test_json(ready: Clone, case: Case) -> None:
         assert result.out.startswith(("[\n  ", "{\n  ")), "two spaces of indentation, one key a line"
 
 
-@pytest.mark.one_in(8)
+@pytest.mark.one_in(80)
 @pytest.mark.parametrize("case", ALL_CASES, ids=lambda case: case.args)
 def test_quiet_is_no_louder(ready: Clone, case: Case) -> None:
     for before in case.before:

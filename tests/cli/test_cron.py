@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
     from tests.running import Clone
 
+pytestmark = pytest.mark.one_in(4)
+
 OTHERS = b"MAILTO=ops@example.org\n# caf\xe9, not UTF-8\n0 4 * * * backup --keep=50\\%\n"
 WORKER = '#!/bin/sh\nprintf "%s\\n" "$@" "$PATH" "$HOME"\n'
 

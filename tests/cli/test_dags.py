@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
     Clones = Callable[[str], Clone]
 
+pytestmark = pytest.mark.one_in(4)
+
 PLAN = """\
 title: Build it
 budget_ceiling_usd: 4

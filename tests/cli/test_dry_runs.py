@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-pytestmark = pytest.mark.one_in(4)
+pytestmark = pytest.mark.one_in(20)
 
 RUNS = {
     "upgrade": ("upgrade",),
@@ -98,7 +98,7 @@ def both(clone: Clone, run: tuple[str, ...], *behind: str) -> tuple[int, int]:
     return dry.code, clone.here(*run, *behind, check=False).code
 
 
-@pytest.mark.one_in(8)
+@pytest.mark.one_in(40)
 @pytest.mark.parametrize("what", FAULTS)
 @pytest.mark.parametrize("name", RUNS)
 def test_a_dry_run_ends_as_the_real_run(name: str, what: str, hub: Path, clone: Callable[[str], Clone]) -> None:

@@ -11,6 +11,8 @@ from tests.truth import tip, tip_bead
 if TYPE_CHECKING:
     from tests.running import Clone
 
+pytestmark = pytest.mark.one_in(2)
+
 
 def labels(board: Clone, bead_id: str) -> list[str]:
     bead = tip_bead(board.path, bead_id)

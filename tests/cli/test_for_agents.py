@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
     from tests.running import Clone
 
+pytestmark = pytest.mark.one_in(2)
+
 
 def test_prime_is_short_whoever_asks(board: Clone, tmp_path: Path) -> None:
     longest = agent_guide.prime("a" * 63, [f"{'p' * 20}-{number:04}" for number in range(99)], 10**6, "a" * 63)

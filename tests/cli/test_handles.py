@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     Run = Callable[..., tuple[int, bytes, bytes]]
 
-pytestmark = pytest.mark.one_in(3)
+pytestmark = pytest.mark.one_in(15)
 
 TITLE = "Größe 日本"
 
@@ -110,7 +110,7 @@ def handles(request: pytest.FixtureRequest) -> Handles:
     return found
 
 
-@pytest.mark.one_in(8)
+@pytest.mark.one_in(40)
 def test_the_exit_code_of_a_write_says_what_is_in_the_history(handles: Handles, run: Run, hub: Path) -> None:
     for words, verb in WRITES.items():
         before = tip(hub)
@@ -126,7 +126,7 @@ def test_the_exit_code_of_a_write_says_what_is_in_the_history(handles: Handles, 
     assert run(handles, "sync")[0] == 0
 
 
-@pytest.mark.one_in(6)
+@pytest.mark.one_in(30)
 @pytest.mark.parametrize(
     "handles", [name for name in HANDLES if "stdout" in name or name in ("all closed", "ascii")], indirect=True
 )

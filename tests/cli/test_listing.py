@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from tests.clocks import FakeClock
     from tests.running import Clone
 
-pytestmark = pytest.mark.one_in(6)
+pytestmark = pytest.mark.one_in(12)
 
 FILTERS = {
     "--status open": "bug epic kid1 kid2 res",

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     Clones = Callable[[str], Clone]
 
-pytestmark = pytest.mark.one_in(12)
+pytestmark = pytest.mark.one_in(24)
 
 AWAY = 'echo "fatal: the remote end hung up unexpectedly" >&2; exit 128'
 COMMANDS = {

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
     from tests.running import Clone
 
+pytestmark = pytest.mark.one_in(5)
+
 NUMBERS = ("integer", "integer range", "float", "float range", "rate", "duration", "priority")
 NO_NUMBERS = ("", " ", "nan", "NaN", "inf", "+inf", "Infinity", "1e400", "0x10", "--1", "9" * 400 + "e9")
 EMPTY = ("", " ", ",", " , ")
@@ -68,7 +70,7 @@ def long_flag(option: Option) -> str:
     return next(flag for flag in option.flags if flag.startswith("--"))
 
 
-@pytest.mark.one_in(8)
+@pytest.mark.one_in(40)
 @pytest.mark.parametrize(("typed", "option"), [pytest.param(*one, id=f"{one[0]} {one[1].name}") for one in options(*NUMBERS)])
 def test_what_is_no_number_is_none_for_any_option(typed: str, option: Option) -> None:
     for text in NO_NUMBERS:
@@ -77,7 +79,7 @@ def test_what_is_no_number_is_none_for_any_option(typed: str, option: Option) ->
         assert by_click(words) is None, text
 
 
-@pytest.mark.one_in(8)
+@pytest.mark.one_in(40)
 @pytest.mark.parametrize(
     ("typed", "option"), [pytest.param(*one, id=f"{one[0]} {one[1].name}") for one in options() if one[1].needs_text]
 )
@@ -111,7 +113,7 @@ FILTERS = [
 ]
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(15)
 @pytest.mark.parametrize("typed", FILTERS)
 def test_an_empty_filter_is_an_error_for_us_and_everything_for_clients_of_the_go_tool(typed: str, board: Clone) -> None:
     *words, flag = typed.split()
@@ -155,7 +157,7 @@ TIMES = [
 ]  # fmt: skip
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.one_in(20)
 @pytest.mark.parametrize("typed", TIMES)
 def test_a_bare_number_is_never_seconds_where_a_time_is_meant(typed: str, board: Clone) -> None:
     *words, flag = typed.split()
@@ -169,7 +171,7 @@ def test_a_bare_number_is_never_seconds_where_a_time_is_meant(typed: str, board:
 
 @pytest.mark.parametrize("text", ["hub", "hub-", "h", "hu", ""])
 @pytest.mark.parametrize("words", ["close", "show", "update --priority 0", "claim", "delete --force", "dep add hub-bug"])
-@pytest.mark.one_in(5)
+@pytest.mark.one_in(25)
 def test_a_prefix_is_no_id(text: str, words: str, board: Clone) -> None:
     board.here("delete", *(bead.id for bead in all_beads(board.path) if bead.id != "hub-bug"), "--force", check=False)
     first, *rest = words.split()

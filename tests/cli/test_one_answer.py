@@ -9,6 +9,8 @@ import pytest
 if TYPE_CHECKING:
     from tests.running import Clone
 
+pytestmark = pytest.mark.one_in(3)
+
 # What keeps the agent `solo` from the one bead that is ready: what is typed before, and the code of it.
 STATES: dict[str, tuple[list[list[str]], str]] = {
     "paused": ([["pause", "--reason", "no power"]], "paused"),

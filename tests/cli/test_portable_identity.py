@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     Clones = Callable[[str], Clone]
 
-pytestmark = pytest.mark.skipif(shutil.which("ssh-keygen") is None, reason="ssh-keygen is not installed")
+pytestmark = [pytest.mark.skipif(shutil.which("ssh-keygen") is None, reason="ssh-keygen is not installed"), pytest.mark.one_in(4)]
 SAID = ("--model", "opus,sonnet", "--capability", "git", "--capability", "python", "--agent-version", "1.4")
 TOLD = {"version": "1.4", "models": ["opus", "sonnet"], "capabilities": ["git", "python"]}
 

@@ -13,6 +13,8 @@ from tests.truth import tip
 if TYPE_CHECKING:
     from tests.running import Clone
 
+pytestmark = pytest.mark.one_in(4)
+
 
 class Case(NamedTuple):
     """A call that is refused: its arguments, exit code, JSON code, and a word of what it says."""
@@ -355,7 +357,7 @@ def test_every_command_is_refused_something() -> None:
     assert {case.args.split()[0] for case in CASES} == set(COMMANDS)
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.one_in(16)
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.args)
 def test_refused(board: Clone, case: Case) -> None:
     before = tip(board.path)

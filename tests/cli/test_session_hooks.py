@@ -21,7 +21,7 @@ from tests.terminal import with_bd
 if TYPE_CHECKING:
     from tests.running import Clone
 
-pytestmark = pytest.mark.one_in(3)
+pytestmark = pytest.mark.one_in(15)
 
 SCRIPTS = Path(__file__).parents[2] / "examples" / "agents"
 THEIRS: dict[str, Any] = {
@@ -123,7 +123,7 @@ def test_prime_answers_a_hook(local_hub: Clone, tmp_path: Path) -> None:
     assert "not JSON" in local_hub.here("prime", "--hook", input="{", code=2).err
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(15)
 @pytest.mark.parametrize("tool", [*HOOK_FILES, *PLUGIN_FILES])
 def test_a_session_of_each_tool(local_hub: Clone, tmp_path: Path, tool: str) -> None:
     if tool in PLUGIN_FILES and not shutil.which("node"):

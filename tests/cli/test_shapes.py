@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from tests.clocks import FakeClock
     from tests.running import Clone
 
+pytestmark = pytest.mark.one_in(5)
+
 
 def ids(answer: list[dict[str, Any]]) -> list[str]:
     return [entry["id"] for entry in answer]

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
     from bd.cli.spec import Option, Runner
 
+pytestmark = pytest.mark.one_in(2)
+
 
 def runners() -> Iterator[tuple[str, Runner]]:
     """What is typed for each command, its declaration and its function."""

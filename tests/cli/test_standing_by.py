@@ -10,6 +10,8 @@ if TYPE_CHECKING:
     from tests.clocks import FakeClock
     from tests.running import Clone
 
+pytestmark = pytest.mark.one_in(5)
+
 WAYS: dict[str, list[tuple[str, ...]]] = {
     "paused": [("pause",)],
     "draining": [("drain", "coder")],

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from tests.running import Clone
 
-pytestmark = pytest.mark.one_in(3)
+pytestmark = pytest.mark.one_in(12)
 
 # What a reader of texts, or a locale, may change: line ends, a mark at the beginning, blanks at the end, what is not ASCII.
 ODD = "\ufeffone\rtwo\r\nthree\n\rfour\u2028\u00a0\u0085 é Ã© 😀 \t \r\n\n"
@@ -31,7 +31,7 @@ LOCALES = [
 WAYS = [["--body-file", "é.md"], ["--body-file", "-"], ["--description", "-"], ["--stdin"], ["--description", ODD]]
 
 
-@pytest.mark.one_in(5)
+@pytest.mark.one_in(20)
 @pytest.mark.parametrize(("locale", "way"), [*itertools.product(LOCALES, WAYS)], ids=lambda part: " ".join(part)[:24])
 def test_a_text_is_kept_as_it_is_in_every_locale(locale: dict[str, str], way: Sequence[str], local_hub: Clone) -> None:
     (local_hub.path / "é.md").write_bytes(ODD.encode())
@@ -41,7 +41,7 @@ def test_a_text_is_kept_as_it_is_in_every_locale(locale: dict[str, str], way: Se
     assert bead.get("description") == ODD
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.one_in(16)
 @pytest.mark.parametrize("locale", LOCALES, ids=" ".join)
 def test_a_file_to_import_is_found_in_every_locale(locale: dict[str, str], local_hub: Clone) -> None:
     (local_hub.path / "é.jsonl").write_text('{"id": "hub-a", "title": "One"}\n', encoding="utf-8")

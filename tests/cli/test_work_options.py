@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
     from tests.running import Clone
 
+pytestmark = pytest.mark.one_in(3)
+
 CASES: list[tuple[list[str], str, dict[str, Any]]] = [
     (["--prompt", "Do it"], "prompt: Do it", {"spec": {"prompt": "Do it"}}),
     (

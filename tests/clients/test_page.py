@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from tests.clients.conftest import Workspace
     from tests.running import Clone
 
-pytestmark = pytest.mark.parametrize("workspace", ["a remote"], indirect=True)
+pytestmark = [pytest.mark.parametrize("workspace", ["a remote"], indirect=True), pytest.mark.one_in(3)]
 
 
 @pytest.fixture

@@ -18,6 +18,8 @@ from tests.standins import lines
 if TYPE_CHECKING:
     from bd.coding_agents.result import Result
 
+pytestmark = pytest.mark.one_in(3)
+
 INIT, WORDS = lines.init(), lines.says("Looking at it.")
 LIMIT = (
     '{"type":"error","error":{"type":"usage_limit_reached","message":"The usage limit has been reached","resets_at":1777936568}}'

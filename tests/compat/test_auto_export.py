@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
     from tests.running import Clone
 
+pytestmark = pytest.mark.one_in(3)
+
 TEXTS = (
     "id title description design acceptance_criteria notes status issue_type assignee external_ref compacted_at_commit".split()
 )

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
     Clones = Callable[[str], Clone]
 
+pytestmark = pytest.mark.one_in(4)
+
 LARGE = "a line of a long report\n" * 2000
 
 

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
     from tests.running import Clone
 
+pytestmark = pytest.mark.one_in(2)
+
 _TASKS = [
     {
         "id": 1,

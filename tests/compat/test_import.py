@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from tests.running import Clone
 
-pytestmark = pytest.mark.one_in(6)
+pytestmark = pytest.mark.one_in(12)
 
 REAL_DATA = Path(__file__).parents[3] / "shared" / "data"
 
@@ -418,7 +418,7 @@ def test_an_import_made_offline_is_published_later(hub: Path, clone: Callable[[s
     assert alice.bd("import", source, "--json").json["unchanged"] == count
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(6)
 @pytest.mark.skipif(not REAL_DATA.is_dir(), reason="the real trackers' data is not beside this repository")
 @pytest.mark.parametrize(
     ("name", "beads", "edges", "comments", "skipped"),

@@ -14,6 +14,8 @@ from tests.truth import commits, git, tip
 if TYPE_CHECKING:
     from pathlib import Path
 
+pytestmark = pytest.mark.one_in(2)
+
 SETTINGS = '# The other tool\'s.\nissue-prefix: "web"\nsync-branch: beads\n'
 METADATA = '{"database": "dolt", "backend": "dolt", "dolt_mode": "server"}\n'
 

@@ -35,6 +35,8 @@ if TYPE_CHECKING:
     from bd.store.snapshot import CachedSnapshot
     from tests.running import Clone
 
+pytestmark = pytest.mark.one_in(3)
+
 EPIC = [
     make_bead("hub-p", type="epic", depends_on=["hub-p.1", "hub-p.2", "hub-a"], budget_ceiling_usd=5),
     make_bead("hub-p.1", parent="hub-p", labels=["x"], deadline="2026-03-01T00:00:00Z"),

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     Clones = Callable[[str], Clone]
 
 pytestmark = [
-    pytest.mark.one_in(3),
+    pytest.mark.one_in(9),
     pytest.mark.skipif(not sys.platform.startswith("linux"), reason="elsewhere daemons leave their tree"),
 ]
 
@@ -96,7 +96,7 @@ def at_work(clone: Clones, tmp_path: Path) -> Iterator[Callable[..., tuple[subpr
             os.kill(pid, signal.SIGKILL)
 
 
-@pytest.mark.one_in(9)
+@pytest.mark.one_in(27)
 @pytest.mark.parametrize("name", ENDINGS)
 def test_where_the_processes_and_the_beads_are(
     name: str, at_work: Callable[..., tuple[subprocess.Popen[bytes], list[int]]], hub: Path, clone: Clones
@@ -151,7 +151,7 @@ def test_a_terminal_that_is_closed_ends_the_command_and_frees_the_bead(clone: Cl
     assert tip_bead(hub, "hub-a").claim is None
 
 
-@pytest.mark.one_in(9)
+@pytest.mark.one_in(27)
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGINT, signal.SIGKILL])
 @pytest.mark.parametrize("key", ["validators", "notify"])
 def test_a_command_of_the_clone_s_own_ends_with_bd(key: str, number: int, clone: Clones, hub: Path, tmp_path: Path) -> None:

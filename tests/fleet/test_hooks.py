@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     Clones = Callable[[str], Clone]
 
 
-pytestmark = pytest.mark.one_in(9)
+pytestmark = pytest.mark.one_in(27)
 
 
 def give_up(clone: Clone, *names: str) -> None:
@@ -220,7 +220,7 @@ OCCASIONS = [
 ]
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(9)
 @pytest.mark.parametrize(("happen", "event", "facts"), OCCASIONS)
 def test_other_occasions_are_told_once_by_one_of_many(
     clone: Clones, hub: Path, tmp_path: Path, clock: FakeClock, happen: Any, event: str, facts: dict[str, Any]
@@ -245,7 +245,7 @@ def test_other_occasions_are_told_once_by_one_of_many(
     assert "every change kept the rules" in plain.here("audit", "--fetch").out
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(9)
 @pytest.mark.skipif(sys.platform == "win32", reason="a hook that kills its parent")
 @pytest.mark.parametrize(("happen", "event", "facts"), OCCASIONS)
 def test_other_occasions_after_a_kill_have_the_same_key(

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     Clones = Callable[[str], Clone]
 
-pytestmark = pytest.mark.one_in(9)
+pytestmark = pytest.mark.one_in(36)
 
 DAILY = ("schedule", "add", "audit", "--cron", "0 9 * * *", "--title", "Audit", "-t", "chore", "-l", "x", "-p", "1")
 
@@ -106,7 +106,7 @@ def test_a_race_lost_between_decision_and_push_makes_nothing(
     assert not steps.left
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(12)
 @pytest.mark.parametrize("step", ["build", "push", "pushed", "refs"])
 def test_killed_at_a_step(clones: tuple[Clone, Clone], hub: Path, step: str) -> None:
     """The bead and the moved tick are one commit: both are there, or neither, and the next run makes up for it."""

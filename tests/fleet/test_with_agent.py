@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     Clones = Callable[[str], Clone]
 
-pytestmark = pytest.mark.one_in(4)
+pytestmark = pytest.mark.one_in(20)
 
 INIT, WORDS, DONE = lines.init(), lines.says("Looking at it."), lines.claude_result()
 
@@ -98,7 +98,7 @@ RUNS: dict[str, tuple[str, dict[str, Any], str]] = {
 }  # fmt: skip
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.one_in(20)
 @pytest.mark.parametrize("run", RUNS)
 def test_a_failure_is_kept_with_its_kind_and_its_cost(run: str, clone: Clones, hub: Path, standins: StandIns) -> None:
     program, plan, kind = RUNS[run]
@@ -276,7 +276,7 @@ def test_who_commits_nothing_in_a_code_repository_has_not_done_it(
     assert (failure["reason"], failure["error"].partition(":")[0]) == ("no_change", "it committed nothing")
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(10)
 @pytest.mark.parametrize("has_moved", [False, True])
 def test_in_a_workspace_a_session_goes_on_only_from_the_same_base(
     has_moved: bool, clone: Clones, standins: StandIns, tmp_path: Path

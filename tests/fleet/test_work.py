@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     Clones = Callable[[str], Clone]
 
-pytestmark = pytest.mark.one_in(15)
+pytestmark = pytest.mark.one_in(30)
 
 SAYS = """
 import json, os, sys
@@ -108,7 +108,7 @@ def test_the_command_gets_the_bead_and_says_how_it_went(clone: Clones, hub: Path
     assert bead.get("output") == {"data": {"n": 1}, "artifacts": ["x"]}
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize(
     ("command", "status", "reason"),
     [

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
     Clones = Callable[[str], Clone]
 
-pytestmark = pytest.mark.one_in(15)
+pytestmark = pytest.mark.one_in(30)
 
 QUICK = {"BD_HEARTBEAT_INTERVAL": "1s"}
 
@@ -220,7 +220,7 @@ def refuse(hub: Path, name: str, script: str) -> Path:
     return hook
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.one_in(8)
 @pytest.mark.parametrize("where", ["_sign", "_open"])
 @pytest.mark.parametrize("error", [OSError("too many open files"), ValueError("a bug")])
 def test_signs_of_life_go_on_after_any_failure(

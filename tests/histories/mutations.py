@@ -114,7 +114,7 @@ def stale_cache(patch: pytest.MonkeyPatch) -> None:
         patch.setattr(kind, "move_to", now_and_then(kind.move_to))
 
 
-@breaks("fenced", seed=32)
+@breaks("fenced", seed=14)
 def no_fencing(patch: pytest.MonkeyPatch) -> None:
     """A stale token is as good as the current one."""
     patch.setattr(lifecycle, "guard", lambda *_, **__: None)

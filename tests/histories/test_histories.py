@@ -9,7 +9,7 @@ from tests.histories.mutations import MUTATIONS, REVERTED
 from tests.torture.checker import RULES
 
 # A few seconds of one core; `make histories`, which CI runs as well, goes on for a minute.
-CHUNKS, HISTORIES = 4, 8
+CHUNKS, HISTORIES = 2, 8
 # This many histories take two minutes of one core.
 LIMIT = 400
 # Rules about what only git and processes can break.
@@ -32,6 +32,7 @@ def test_every_rule_holds(chunk: int) -> None:
     assert not wrong, "\n".join(wrong)
 
 
+@pytest.mark.one_in(7)
 @pytest.mark.parametrize("name", MUTATIONS)
 def test_a_broken_product_is_noticed(name: str) -> None:
     """Where a change of the product has made another history of the seed that is named, the next ones are tried."""
@@ -48,6 +49,7 @@ def test_every_rule_has_a_product_that_breaks_it() -> None:
     assert len(REVERTED) >= 3
 
 
+@pytest.mark.slow
 def test_a_failing_history_is_made_shorter() -> None:
     failing = MUTATIONS["blind_retry"].recipe
     with pytest.MonkeyPatch.context() as patches:

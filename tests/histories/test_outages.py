@@ -17,7 +17,7 @@ from tests.histories.outages import INTERVAL_S, Fleet
 if TYPE_CHECKING:
     from bd.core.model import Snapshot
 
-pytestmark = pytest.mark.one_in(3)
+pytestmark = pytest.mark.one_in(6)
 
 AWAY_S = 600.0
 

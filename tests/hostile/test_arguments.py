@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from tests.running import Clone, Result
 
-pytestmark = pytest.mark.one_in(9)
+pytestmark = pytest.mark.one_in(45)
 
 EXT = "ext::sh -c touch% owned"
 
@@ -57,7 +57,7 @@ NO_IDS = [
 ]
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.one_in(20)
 @pytest.mark.parametrize("word", NO_IDS)
 def test_ids(word: str, alice: Clone, hub: Path, tmp_path: Path) -> None:
     before = git(hub, "rev-parse", "main")
@@ -186,7 +186,7 @@ BRANCHES = [
 ]
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.one_in(20)
 @pytest.mark.parametrize("name", BRANCHES)
 def test_branches(name: str, alice: Clone, hub: Path, tmp_path: Path, bd: Callable[..., Result]) -> None:
     harmless(bd("init", "new", "--prefix", "hub", f"--branch={name}", cwd=tmp_path, check=False), 2)

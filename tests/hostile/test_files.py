@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
+pytestmark = pytest.mark.one_in(10)
+
 HEAD = "title: Bad\n"
 SOMEBODYS = "01ARZ3NDEKTSV4RRFFQ69G5FAV"
 

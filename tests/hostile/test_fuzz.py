@@ -11,6 +11,8 @@ from hypothesis import strategies as st
 
 from bench import fuzz
 
+pytestmark = pytest.mark.one_in(3)
+
 COUNT = {"codec": 400, "plans": 300}
 
 

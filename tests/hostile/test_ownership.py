@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
     from tests.running import Clone
 
+pytestmark = pytest.mark.one_in(3)
+
 OWNER, STRANGER = 54321, 54322
 CALLERS = {"root": 0, "another user": STRANGER, "the owner": OWNER}
 TRUST = ["nothing", "file", "environment", "*", "SUDO_UID"]
@@ -134,7 +136,7 @@ def test_bd_refuses_the_repositories_that_git_refuses(scene: Scene) -> None:
 
 
 @needs_root
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize("typed", ["-C", "BEADS_DIR"])
 def test_a_typed_path_does_not_make_another_users_repository_ones_own(typed: str, scene: Scene) -> None:
     for shape in SHAPES:

@@ -16,6 +16,8 @@ from tests.hostile.planting import harmless
 if TYPE_CHECKING:
     from tests.running import Clone
 
+pytestmark = pytest.mark.one_in(3)
+
 ODD: list[Any] = [None, True, -1, 10**30, [], {}, "x", [1], {"a": {"b": [None]}}, [[[]]]]
 # A note, and a whole one of its kind: each of its values is put into the place of another.
 NOTES: dict[str, Any] = {
@@ -63,7 +65,7 @@ def spoiled(value: Any, odd: Any) -> list[Any]:
     return found
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.one_in(12)
 @pytest.mark.parametrize("odd", ODD, ids=repr)
 def test_notes_of_another_shape_end_no_command_as_a_bug(odd: Any, alice: Clone) -> None:
     folder = alice.path / ".git" / "bd"

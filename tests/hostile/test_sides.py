@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from tests.clocks import FakeClock
     from tests.running import Clone
 
-pytestmark = pytest.mark.one_in(8)
+pytestmark = pytest.mark.one_in(32)
 
 EVIL = "\x1b[2J\u202e\u200b"
 RECORDS = {
@@ -86,7 +86,7 @@ def go_on(hub: Path, clone: Callable[[str], Clone], text: str) -> None:
     assert not {entry["agent"] for entry in listed} & {"-x", "UPPER", "x.y", "é"}
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.one_in(16)
 @pytest.mark.parametrize("what", RECORDS)
 def test_a_record(what: str, hub: Path, clone: Callable[[str], Clone]) -> None:
     made = RECORDS[what]

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from bd.store.git.repository import GitRepo
     from tests.running import Clone
 
-pytestmark = pytest.mark.skipif(shutil.which("ssh-keygen") is None, reason="ssh-keygen is not installed")
+pytestmark = [pytest.mark.skipif(shutil.which("ssh-keygen") is None, reason="ssh-keygen is not installed"), pytest.mark.one_in(7)]
 KINDS = {"ed25519": ["ed25519"], "rsa": ["rsa", "-b", "2048"], "ecdsa": ["ecdsa"]}
 
 
@@ -92,7 +92,7 @@ def forgeries(repo: GitRepo, key: Path) -> dict[str, bytes]:
     }
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(21)
 @pytest.mark.parametrize("by", ["this process", "ssh-keygen"])
 @pytest.mark.parametrize("kind", list(KINDS))
 def test_git_and_bd_agree(by: str, kind: str, repo: GitRepo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,7 +16,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-pytestmark = pytest.mark.skipif(shutil.which("ssh-keygen") is None, reason="ssh-keygen is not installed")
+pytestmark = [
+    pytest.mark.skipif(shutil.which("ssh-keygen") is None, reason="ssh-keygen is not installed"),
+    pytest.mark.one_in(15),
+]
 FORGED = """\
 id: hub-a
 uid: UID
@@ -115,7 +118,7 @@ def test_who_has_no_key_that_is_believed_writes_nothing(ada: Clone, clone: Calla
     assert tip(hub) == before
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(45)
 @pytest.mark.parametrize("how", ["unsigned", "with mallory's key", "with ada's key"])
 def test_a_forged_claim_is_not_believed(how: str, ada: Clone, clone: Callable[[str], Clone], hub: Path, tmp_path: Path) -> None:
     key = {"unsigned": None, "with mallory's key": key_path(tmp_path, "mallory"), "with ada's key": key_path(tmp_path, "ada")}[
@@ -185,7 +188,7 @@ def test_a_revoked_key_signs_no_more_and_what_it_signed_stays(
     assert codes(ada) == [("unsigned", "hub-a")]
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(30)
 @pytest.mark.parametrize("what", ["a line is added", "the requirement is turned off"])
 def test_what_decides_whose_word_counts_is_changed_only_by_those(
     what: str, ada: Clone, clone: Callable[[str], Clone], tmp_path: Path
@@ -317,7 +320,7 @@ def writes_with_a_clock_that_is_behind(mallory: Clone, hub: Path, tmp_path: Path
     mallory.here("comment", "hub-b", "long ago", "--agent", "mallory", env={"BD_TEST_CLOCK_OFFSET_S": "-7200"})
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(30)
 @pytest.mark.parametrize(
     ("does", "code"),
     [

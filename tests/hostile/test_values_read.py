@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from tests.running import Clone
 
-pytestmark = pytest.mark.one_in(5)
+pytestmark = pytest.mark.one_in(20)
 
 ODD = [
     "a/b",
@@ -54,7 +54,7 @@ def with_prefix(hub: Path, prefix: str) -> None:
     plant(hub, {".beads/config.yaml": f"format: 2\nprefix: {json.dumps(prefix)}\n"})
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.one_in(16)
 @pytest.mark.parametrize("prefix", ODD)
 def test_an_odd_prefix_stops_new_ids_and_nothing_else(alice: Clone, hub: Path, tmp_path: Path, prefix: str) -> None:
     with_prefix(hub, prefix)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     Clones = Callable[[str], Clone]
 
-pytestmark = pytest.mark.one_in(9)
+pytestmark = pytest.mark.one_in(27)
 
 
 @pytest.fixture(params=["remote", "local"])

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+pytestmark = pytest.mark.one_in(8)
+
 ARRIVES = {
     "GIT_ASKPASS": "/bin/false",
     "GIT_SSH_VARIANT": "ssh",

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     Clones = Callable[[str], Clone]
 
-pytestmark = pytest.mark.one_in(9)
+pytestmark = pytest.mark.one_in(45)
 
 DECLINE_ALL = 'echo "the branch is frozen until Monday"; exit 1'
 # Declines a push in which some new commit's subject names a certain bead.

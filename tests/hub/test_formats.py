@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
     from tests.running import Clone
 
+pytestmark = pytest.mark.one_in(12)
+
 NEWER, OLDER = versions.FORMAT + 1, versions.WRITABLE_SINCE - 1
 CONFIG = ".beads/config.yaml"
 # Settings as a bd of the future may have them: kinds of value that this one can't read.
@@ -62,7 +64,7 @@ def alice(hub: Path, tmp_path: Path, clone: Callable[[str], Clone]) -> Clone:
     return clone_of_alice
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.one_in(48)
 @pytest.mark.parametrize(
     ("settings", "command"),
     [

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     Clones = Callable[[str], Clone]
 
-pytestmark = pytest.mark.one_in(9)
+pytestmark = pytest.mark.one_in(54)
 
 
 @pytest.fixture
@@ -287,7 +287,7 @@ TEXTS = {
 }
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(18)
 @pytest.mark.parametrize("verb", TEXTS)
 def test_text_whose_push_never_arrived_is_kept_and_shown(verb: str, clone: Clones, hub: Path, tmp_path: Path) -> None:
     alice, bob = clone("alice"), clone("bob")

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     Clones = Callable[[str], Clone]
 
-pytestmark = pytest.mark.one_in(9)
+pytestmark = pytest.mark.one_in(54)
 
 
 def bead_of(hub: Path, bead_id: str) -> Bead:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     Clones = Callable[[str], Clone]
 
-pytestmark = pytest.mark.one_in(9)
+pytestmark = pytest.mark.one_in(27)
 
 
 @pytest.fixture(autouse=True)

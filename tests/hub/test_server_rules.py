@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     Clones = Callable[[str], Clone]
 
-pytestmark = pytest.mark.one_in(5)
+pytestmark = pytest.mark.one_in(15)
 
 # Every new commit of the branch has to pass; `$c` is the commit.
 EACH = """

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     Clones = Callable[[str], Clone]
 
-pytestmark = pytest.mark.one_in(9)
+pytestmark = pytest.mark.one_in(27)
 
 AT = "2026-02-21T10:00:00.000000Z"
 

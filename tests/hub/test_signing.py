@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from tests.running import Clone
 
-pytestmark = pytest.mark.skipif(shutil.which("ssh-keygen") is None, reason="ssh-keygen is not installed")
+pytestmark = [pytest.mark.skipif(shutil.which("ssh-keygen") is None, reason="ssh-keygen is not installed"), pytest.mark.one_in(9)]
 ROOT = hasattr(os, "geteuid") and os.geteuid() == 0
 
 

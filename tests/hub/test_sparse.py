@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
     Clones = Callable[[str], Clone]
 
+pytestmark = pytest.mark.one_in(6)
+
 IDS = ("hub-a", "hub-b", "hub-c", "hub-d")
 ARCHIVED = IDS[1:]
 

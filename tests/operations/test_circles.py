@@ -27,6 +27,8 @@ from tests.operations.asking import by
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+pytestmark = pytest.mark.one_in(3)
+
 NAMES = [f"hub-{name}" for name in "abcdef"]
 EDGES = st.tuples(st.sampled_from(NAMES), st.sampled_from(["blocks", "waits-for", "parent-child"]), st.sampled_from(NAMES))
 SPAWNED = st.dictionaries(st.sampled_from(NAMES[1:]), st.just(NAMES[0]), max_size=2)

@@ -25,7 +25,7 @@ from tests.operations.asking import by
 if TYPE_CHECKING:
     from bd.core.model import Bead
 
-pytestmark = pytest.mark.one_in(2)
+pytestmark = pytest.mark.one_in(6)
 
 PAST, FUTURE = "2026-02-21T14:00:00Z", "2026-02-22T00:00:00Z"
 STATUSES = [

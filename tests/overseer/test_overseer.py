@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from tests.clocks import FakeClock
     from tests.running import Clone
 
-pytestmark = pytest.mark.one_in(3)
+pytestmark = pytest.mark.one_in(6)
 
 FAIL = ("--reason", "crash", "--error", "no disk")
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     Clones = Callable[[str], Clone]
 
-pytestmark = pytest.mark.one_in(24)
+pytestmark = pytest.mark.one_in(72)
 
 # More than a bead keeps in its own file.
 REPORT = b"".join(b"%d lines of a report\n" % number for number in range(2000))
@@ -60,7 +60,7 @@ def check_ended(clone: Clone, repository: Path) -> None:
     assert_sound(repository)
 
 
-@pytest.mark.one_in(12)
+@pytest.mark.one_in(36)
 @pytest.mark.parametrize("step", WITH_REMOTE)
 def test_killed_at_a_step(step: str, clone: Clones, hub: Path) -> None:
     alice = clone("alice")
@@ -70,7 +70,7 @@ def test_killed_at_a_step(step: str, clone: Clones, hub: Path) -> None:
     check_ended(alice, hub)
 
 
-@pytest.mark.one_in(15)
+@pytest.mark.one_in(45)
 @pytest.mark.parametrize("step", WITHOUT_REMOTE)
 def test_killed_at_a_step_without_a_remote(step: str, local_hub: Clone) -> None:
     prepared(local_hub)
@@ -92,7 +92,7 @@ def test_killed_while_the_remote_is_away(step: str, clone: Clones, hub: Path) ->
     check_ended(alice, hub)
 
 
-@pytest.mark.one_in(12)
+@pytest.mark.one_in(36)
 @pytest.mark.parametrize("step", WITH_REMOTE)
 def test_what_was_kept_in_the_clone_is_published_with_its_output(step: str, clone: Clones, hub: Path) -> None:
     """The remote was away, the close was kept in this clone, its file is gone; the sync that publishes it is killed."""

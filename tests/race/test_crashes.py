@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     Clones = Callable[[str], Clone]
 
-pytestmark = pytest.mark.one_in(20)
+pytestmark = pytest.mark.one_in(100)
 
 STOPPED = 137
 WITH_REMOTE = ("look", "build", "push", "pushed", "refs")
@@ -133,7 +133,7 @@ def check_usable(clone: Clone) -> None:
     assert not list((clone.path / ".git" / "bd" / "journal").iterdir())
 
 
-@pytest.mark.one_in(12)
+@pytest.mark.one_in(60)
 @pytest.mark.parametrize(("verb", "step"), cases(WITH_REMOTE))
 def test_killed_at_a_step(verb: str, step: str, clone: Clones, hub: Path) -> None:
     alice = clone("alice")
@@ -163,7 +163,7 @@ def check_handed_over(alice: Clone, hub: Path, verb: str) -> None:
     alice.here("release", "hub-a", "--reason", "not now", "--agent", "coder")
 
 
-@pytest.mark.one_in(15)
+@pytest.mark.one_in(75)
 @pytest.mark.parametrize(("verb", "step"), cases(WITHOUT_REMOTE))
 def test_killed_at_a_step_without_a_remote(verb: str, step: str, local_hub: Clone) -> None:
     prepared(local_hub)
@@ -176,7 +176,7 @@ def test_killed_at_a_step_without_a_remote(verb: str, step: str, local_hub: Clon
     assert_nothing_twice(local_hub.path)
 
 
-@pytest.mark.one_in(12)
+@pytest.mark.one_in(60)
 @pytest.mark.parametrize("verb", ["create", "comment", "update"])
 @pytest.mark.parametrize("step", ["look", "keep"])
 def test_killed_while_the_remote_is_away(verb: str, step: str, clone: Clones, hub: Path) -> None:
@@ -191,7 +191,7 @@ def test_killed_while_the_remote_is_away(verb: str, step: str, clone: Clones, hu
     check_usable(alice)
 
 
-@pytest.mark.one_in(9)
+@pytest.mark.one_in(45)
 @pytest.mark.parametrize("verb", ["close", "claim"])
 def test_a_claim_won_by_the_dead_goes_to_nobody_else(verb: str, clone: Clones, hub: Path) -> None:
     alice, bob = clone("alice"), clone("bob")
@@ -243,7 +243,7 @@ def test_two_claims_lost_one_after_the_other_are_handed_back_one_by_one(clone: C
 # --- hand edits ---------------------------------------------------------------------------
 
 
-@pytest.mark.one_in(12)
+@pytest.mark.one_in(60)
 @pytest.mark.parametrize(
     ("step", "with_remote"),
     [

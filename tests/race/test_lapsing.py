@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     Clones = Callable[[str], Clone]
 
-pytestmark = pytest.mark.one_in(5)
+pytestmark = pytest.mark.one_in(15)
 
 WORDS = "words of somebody"
 WRITES = {
@@ -77,7 +77,7 @@ def taken(alice: Clone, bob: Clone, hub: Path, words: list[str]) -> None:
     assert (result.code, result.json["written"]) == (6, "unknown")
 
 
-@pytest.mark.one_in(15)
+@pytest.mark.one_in(45)
 @pytest.mark.parametrize("lose", [cut, asked, taken])
 @pytest.mark.parametrize("what", WRITES)
 def test_text_that_never_arrived_is_kept_and_named(

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     Clones = Callable[[str], Clone]
 
-pytestmark = pytest.mark.one_in(8)
+pytestmark = pytest.mark.one_in(24)
 
 LOOK_FIRST = {"BD_FRESH_TIME": "0"}
 ASK_AND_DIE = {**LOOK_FIRST, "BD_TEST_STOP_AT": "asked"}

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     Clones = Callable[[str], Clone]
 
-pytestmark = pytest.mark.one_in(20)
+pytestmark = pytest.mark.one_in(40)
 
 READS = {
     "ready", "why", "whoami", "list", "show", "search", "count", "children", "history", "blocked", "stats", "epic", "doctor", "dag",
@@ -271,7 +271,7 @@ def prepare(alice: Clone, folder: Path, verb: str, monkeypatch: pytest.MonkeyPat
         monkeypatch.setenv("VISUAL", str(editor))
 
 
-@pytest.mark.one_in(15)
+@pytest.mark.one_in(30)
 @pytest.mark.parametrize(
     "verb", [pytest.param(verb, marks=[pytest.mark.slow] if place % 3 else []) for place, verb in enumerate(WRITES)]
 )
@@ -535,7 +535,7 @@ CONTESTED = {
 }
 
 
-@pytest.mark.one_in(18)
+@pytest.mark.one_in(36)
 @pytest.mark.parametrize("name", CONTESTED)
 def test_a_write_whose_bead_is_changed_by_another(name: str, clone: Clones, hub: Path, steps: Interleaving) -> None:
     alice, bob = clone("alice"), clone("bob")

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     Clones = Callable[[str], Clone]
 
-pytestmark = pytest.mark.one_in(3)
+pytestmark = pytest.mark.one_in(6)
 
 EARLIER = {"BD_TEST_CLOCK_OFFSET_S": "-240"}
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     Clones = Callable[[str], Clone]
 
-pytestmark = pytest.mark.one_in(24)
+pytestmark = pytest.mark.one_in(48)
 
 
 def later(seconds: int) -> dict[str, str]:
@@ -69,7 +69,7 @@ def test_what_fails_whoever_tries_it_is_given_up_before_its_last_attempt(clone: 
     assert dead.get("poison_pill") is True
 
 
-@pytest.mark.one_in(9)
+@pytest.mark.one_in(18)
 @pytest.mark.parametrize("kind", ["crash", "cancelled"])
 def test_a_failure_written_without_the_network_is_decided_again(kind: str, clone: Clones, hub: Path, tmp_path: Path) -> None:
     """Kept in the clone, overtaken by a comment, published by a sync: the same failure, at the time it was told."""

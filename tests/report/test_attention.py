@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from tests.clocks import FakeClock
     from tests.running import Clone
 
+pytestmark = pytest.mark.one_in(3)
+
 KINDS = ["dead_letters", "waiting", "stalled", "refused", "offline", "damaged", "unpublished", "overloaded", "given_back"]
 # As they were before the last three came.
 ORDER = [*KINDS[:6], "total", *KINDS[6:]]

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-pytestmark = pytest.mark.one_in(5)
+pytestmark = pytest.mark.one_in(20)
 
 READERS = {"history": ["history", "hub-a"], "log": ["log"], "metrics": ["metrics"], "board": ["board"], "audit": ["audit"]}
 SUMS = {"cost": ["cost"], "cost of a bead": ["cost", "hub-a"]}
@@ -45,13 +45,13 @@ def told(clone: Clone, named: str, env: dict[str, str] | None = None) -> list[st
     return [one["code"] for one in found]
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(12)
 @pytest.mark.parametrize("named", [*READERS, *SUMS])
 def test_a_clone_that_has_everything_says_nothing(named: str, whole: Clone) -> None:
     assert told(whole, named) == []
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(12)
 @pytest.mark.parametrize("named", [*READERS, *SUMS])
 def test_what_is_missing_is_said(named: str, whole: Clone, hub: Path, tmp_path: Path) -> None:
     git(tmp_path, "clone", "--quiet", "--depth", "1", hub.as_uri(), "shallow")

@@ -25,6 +25,8 @@ from tests.memory import MemorySnapshot, make_bead
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
+pytestmark = pytest.mark.one_in(3)
+
 SIZE = 500
 # So often each bead and edge may be asked for. A walk that goes back over its way asks SIZE times, one along every path for ever.
 OFTEN = 60
@@ -121,7 +123,7 @@ WALKS: dict[str, Callable[[Counting, Bead], object]] = {
 
 @pytest.mark.parametrize("walk", WALKS)
 @pytest.mark.parametrize("graph", GRAPHS)
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(9)
 def test_a_walk_takes_time_for_each_bead_and_edge(graph: str, walk: str) -> None:
     made = GRAPHS[graph]()
     WALKS[walk](Counting(made), made[-1])

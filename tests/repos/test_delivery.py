@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from bd.repos.attempt import Attempt
     from tests.repos.conftest import Site
 
-pytestmark = pytest.mark.one_in(3)
+pytestmark = pytest.mark.one_in(12)
 
 
 def ended(site: Site, attempt: Attempt, *, is_current: bool = True) -> tuple[str, bool, str]:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from tests.repos.conftest import Site
     from tests.running import Clone
 
-pytestmark = pytest.mark.one_in(3)
+pytestmark = pytest.mark.one_in(27)
 
 GOOD = {"url": "https://git.example.org/relay.git", "base": "main"}
 

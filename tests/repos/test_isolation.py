@@ -15,7 +15,7 @@ from tests.truth import git
 if TYPE_CHECKING:
     from tests.repos.conftest import Site
 
-pytestmark = pytest.mark.one_in(4)
+pytestmark = pytest.mark.one_in(16)
 
 # Typed in one workspace. $OTHER is the other's folder, which an agent is not told, and $CACHE where git borrows objects from.
 TRICKS = {

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from tests.repos.conftest import Site
     from tests.running import Clone
 
-pytestmark = pytest.mark.one_in(4)
+pytestmark = pytest.mark.one_in(8)
 
 QUICK = {"BD_HEARTBEAT_INTERVAL": "1s"}
 COMMIT = 'echo "$BD_AGENT" > work && git add work && git commit -qm "by $BD_AGENT"'

@@ -22,7 +22,7 @@ from tests.truth import git
 if TYPE_CHECKING:
     from tests.repos.conftest import Site
 
-pytestmark = pytest.mark.one_in(4)
+pytestmark = pytest.mark.one_in(24)
 
 
 def test_a_workspace_is_private_and_under_its_bead(site: Site) -> None:

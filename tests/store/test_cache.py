@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from tests.running import Clone
 
-pytestmark = pytest.mark.one_in(3)
+pytestmark = pytest.mark.one_in(24)
 
 
 def text_of(bead_id: str, **fields: Any) -> str:
@@ -232,7 +232,7 @@ def _sql(path: Path, statement: str) -> None:
     db.close()
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(24)
 @pytest.mark.parametrize("damage", DAMAGES)
 def test_a_damaged_file_is_rebuilt(damage: str, local_hub: Clone) -> None:
     ask = prepared(local_hub)

@@ -19,6 +19,8 @@ from bd.store.cache.fingerprint import fingerprint, of_sources
 if TYPE_CHECKING:
     from tests.running import Clone
 
+pytestmark = pytest.mark.one_in(4)
+
 PACKAGE = Path(bd.__file__).parent
 # What a release may change, and a place in the sources that changes it.
 CHANGES = {

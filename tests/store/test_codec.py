@@ -15,6 +15,8 @@ from tests.store.values import NASTY, fields, same, texts
 if TYPE_CHECKING:
     from bd.core.schema import Kind
 
+pytestmark = pytest.mark.one_in(3)
+
 
 def parsed(text: str | bytes) -> dict[str, Any]:
     """The fields of a bead file's text."""

@@ -17,6 +17,8 @@ from bd.core.schema import BEAD_FIELDS
 from bd.store.yaml import codec
 from tests.store.values import same, value_of
 
+pytestmark = pytest.mark.one_in(3)
+
 
 class Segment(NamedTuple):
     """A key's lines; or nobody's, without a key."""

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from tests.running import Clone
 
-pytestmark = pytest.mark.one_in(3)
+pytestmark = pytest.mark.one_in(9)
 
 NUMBER = 450
 
@@ -132,7 +132,7 @@ GOES_WRONG = {
 }
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(9)
 @pytest.mark.parametrize("how", GOES_WRONG)
 @pytest.mark.usefixtures("processes")
 def test_what_a_process_does_not_do_is_done_here(how: str, hub: Replica, monkeypatch: pytest.MonkeyPatch) -> None:

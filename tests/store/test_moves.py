@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     Clones = Callable[[str], Clone]
 
-pytestmark = pytest.mark.one_in(2)
+pytestmark = pytest.mark.one_in(6)
 
 OLD = "2026-01-05T10:00:00Z"
 VOLUME = "beads/archive/2026-01-001.yaml"
@@ -106,7 +106,7 @@ def test_reopened_it_lies_among_the_active_ones_with_its_comments_of_yaml(local_
     assert events[1]["changes"] == {"file": {"old": "beads/hub-a.yaml", "new": ARCHIVED.format("hub-a")}}
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize("seed_number", range(4))
 def test_whatever_is_done_the_cache_holds_what_git_holds(seed_number: int, local_hub: Clone) -> None:
     rng = random.Random(seed_number)

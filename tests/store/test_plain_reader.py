@@ -18,6 +18,8 @@ from tests.store.values import NASTY, fields
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+pytestmark = pytest.mark.one_in(2)
+
 
 def shape(value: Any) -> Any:
     """A value with everything that tells two of them apart: also whether a scalar was written without quotes."""

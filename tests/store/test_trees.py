@@ -8,6 +8,8 @@ from hypothesis import strategies as st
 
 from bd.store.git.trees import FOLDER, Tree, TreeEntry
 
+pytestmark = pytest.mark.one_in(2)
+
 FILE = b"100644"
 # Few letters, so that names begin with one another; blanks, modes and bytes that stand in object names too.
 NAMES = st.lists(

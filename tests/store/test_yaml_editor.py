@@ -13,6 +13,8 @@ from bd.core.schema import BEAD_FIELDS
 from bd.store.yaml import codec, editor
 from tests.store.values import NASTY, fields, texts
 
+pytestmark = pytest.mark.one_in(3)
+
 
 @pytest.mark.parametrize(
     ("value", "text"),

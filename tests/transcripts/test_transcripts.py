@@ -14,7 +14,7 @@ from tests.transcripts.plain import Plain
 
 HERE = Path(__file__).parent
 # Each process imports all of bd: few of them, yet more than one for the cores there are. All of them take three minutes of two.
-QUICK = ["nowhere", "empty"]
+QUICK = ["empty"]
 BOARD = [name for name in HUBS if name.startswith("board-")]
 OTHERS = [name for name in HUBS if name not in (*BOARD, *QUICK)]
 PARTS = [

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
     from tests.running import Clone
 
+pytestmark = pytest.mark.one_in(2)
+
 CONFIG = ".beads/config.yaml"
 NEWER = "99.0.0"
 
@@ -102,7 +104,7 @@ def test_an_operation_of_a_newer_bd_is_not_read(what: str) -> None:
         from_json(form(**changes), RUNTIME)
 
 
-@pytest.mark.one_in(6)
+@pytest.mark.one_in(12)
 @pytest.mark.parametrize("what", OF_THE_FUTURE)
 def test_an_unpublished_operation_of_a_newer_bd_is_kept_and_nothing_is_written_before_it(
     what: str, hub: Path, tmp_path: Path, clone: Callable[[str], Clone]
@@ -195,7 +197,7 @@ def require(hub: Path, tmp_path: Path, version: str) -> str:
     return plant(hub, tmp_path, {CONFIG: in_hub(hub, CONFIG) + f"min_version: {version}\n".encode()})
 
 
-@pytest.mark.one_in(6)
+@pytest.mark.one_in(12)
 @pytest.mark.parametrize("command", ["create B", "claim --next --agent coder", "sync", "upgrade", "upgrade --force"])
 def test_a_hub_that_requires_a_newer_bd_takes_no_write(
     command: str, hub: Path, tmp_path: Path, clone: Callable[[str], Clone]
@@ -213,7 +215,7 @@ def test_a_hub_that_requires_a_newer_bd_takes_no_write(
     assert NEWER in found["min_version"]
 
 
-@pytest.mark.one_in(6)
+@pytest.mark.one_in(12)
 @pytest.mark.parametrize("odd", ["newest", '""', "-1", "null"])
 def test_a_min_version_that_is_none_requires_nothing(odd: str, hub: Path, tmp_path: Path, clone: Callable[[str], Clone]) -> None:
     alice = clone("alice")

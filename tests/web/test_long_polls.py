@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from tests.running import Clone
     from tests.web.conftest import Served
 
-pytestmark = pytest.mark.one_in(9)
+pytestmark = pytest.mark.one_in(18)
 
 
 def test_what_is_ready_is_answered_at_once_and_nothing_is_an_answer_too(served: Served, hub: Path) -> None:

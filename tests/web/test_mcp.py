@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 
     from tests.running import Clone
 
+pytestmark = pytest.mark.one_in(4)
+
 BEADS = ("hub-one", "hub-two", "hub-three")
 
 

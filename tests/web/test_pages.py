@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from tests.web.conftest import Served
 
-pytestmark = pytest.mark.one_in(9)
+pytestmark = pytest.mark.one_in(27)
 
 COOKIE = {"cookie": f"bd_session_80={session_of(ADA.token)}"}
 HOSTILE = "<script>alert(1)</script><img src=x onerror=alert(1)> \"' \u202egnp.exe \x1b[31mred \u05e9\u05dc\u05d5\u05dd"

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from tests.running import Clone
     from tests.web.conftest import Served
 
-pytestmark = pytest.mark.one_in(15)
+pytestmark = pytest.mark.one_in(105)
 
 JSON = {"content-type": "application/json"}
 SIGNING = "whsec_" + base64.b64encode(bytes(range(32))).decode()
@@ -72,7 +72,7 @@ def gitlab(name: str, *, key: bytes = bytes(range(32)), age_s: float = 0) -> tup
 # --- from a delivery to a bead ----------------------------------------------------------------
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(21)
 @pytest.mark.parametrize(
     ("forge", "delivery", "title", "address"),
     [
@@ -302,7 +302,7 @@ def test_an_answer_of_200_means_that_the_hub_has_it(hooked: Served, hub: Path, t
 # --- what is refused --------------------------------------------------------------------------
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(21)
 @pytest.mark.parametrize(
     "headers",
     [
@@ -323,7 +323,7 @@ def test_what_is_not_proved_is_refused(hooked: Served, hub: Path, headers: dict[
     assert tip(hub) == before
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(21)
 @pytest.mark.parametrize("delivery", [{"key": b"x" * 32}, {"age_s": 301}, {"age_s": -301}])
 def test_a_gitlab_delivery_that_is_forged_or_old(hooked: Served, hub: Path, delivery: dict[str, Any]) -> None:
     before = tip(hub)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from tests.running import Clone
     from tests.web.conftest import Served
 
-pytestmark = pytest.mark.one_in(9)
+pytestmark = pytest.mark.one_in(18)
 
 BEARER = {"authorization": f"Bearer {ADA.token}"}
 BROWSER = {"cookie": f"bd_session_80={session_of(ADA.token)}", "origin": HOST, "accept": "text/html"}

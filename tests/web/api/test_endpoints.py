@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import pytest
+
 from tests.truth import git
 from tests.web.api.conftest import claimed
 
@@ -11,6 +13,8 @@ if TYPE_CHECKING:
     import pytest
 
     from tests.web.api.conftest import Api, Caller
+
+pytestmark = pytest.mark.one_in(3)
 
 
 def test_an_agent_without_git_does_a_whole_cycle(api: Api, alice: Caller) -> None:

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
     from tests.web.api.conftest import Api, Caller
 
+pytestmark = pytest.mark.one_in(2)
+
 
 def test_the_document_is_valid_and_has_every_endpoint(alice: Caller) -> None:
     document = alice.get("/openapi.json")

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from tests.running import Clone
     from tests.web.api.conftest import Api, Caller
 
-pytestmark = pytest.mark.one_in(3)
+pytestmark = pytest.mark.one_in(12)
 
 OPEN = sorted((one.method, (PREFIX + one.path).replace("{id}", "hub-one")) for one in ENDPOINTS)
 
