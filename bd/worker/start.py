@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from bd.brief.brief import brief_of
 from bd.core import files
+from bd.policy import time_limit
 from bd.policy.budget import model_of
 from bd.processes.environment import passed_on
 from bd.processes.sandbox import mounted, wrapped
-from bd.worker import attempt_log, drain, time_limit
+from bd.worker import attempt_log, drain
 from bd.worker.agent_program import program_of
 from bd.worker.output import PlainOutput
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from bd.core.model import Bead
-from bd.worker.time_limit import OF_AGENTS_S, limit_s
+from bd.policy.time_limit import OF_AGENTS_S, limit_s
 
 DEFAULTS = {"code": "30m", "test": "0s", "bug": "soon"}
 
