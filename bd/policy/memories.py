@@ -7,15 +7,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from bd.core.errors import BadInput, Refused
 from bd.policy.capacity import is_known
-from bd.policy.permissions import rights_of
+from bd.policy.permissions import REMEMBER, rights_of
 
 if TYPE_CHECKING:
     from bd.core.model import Snapshot
 
 KEY = "memories"
 TEXT_LIMIT, MOST = 1000, 200
-# The word in an agent file's `may` that lets the agent write some.
-RIGHT = "remember"
 _NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,62}")
 _OTHERS = re.compile(r"[^a-z0-9]+")
 
@@ -58,7 +56,7 @@ def refuse_writer(by: str, snapshot: Snapshot) -> None:
     name = by.partition(":")[2] or by
     if not (by.startswith("agent:") or is_known(name, snapshot)):
         return
-    if RIGHT not in rights_of(snapshot.agent(name)):
+    if REMEMBER not in rights_of(snapshot.agent(name)):
         raise Refused(
-            f"{name} may not write what every agent reads", hint=f"a person may, or adds `may: [{RIGHT}]` to its agent file"
+            f"{name} may not write what every agent reads", hint=f"a person may, or adds `may: [{REMEMBER}]` to its agent file"
         )

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 
 # The rights that an agent file may give (`may`), and what no command of a worker ever does.
 FORCE, ACT_AS, END_OTHERS, NEVER = "force", "act-as", "end-others", "never"
+# This one an agent needs wherever it runs (memories.py): what it writes there, every agent reads.
+REMEMBER = "remember"
 
 
 class Deed(NamedTuple):
