@@ -9,9 +9,10 @@ import re
 import unicodedata
 
 _COMMENT = re.compile(r"<!--.*?(?:--!?>|\Z)", re.DOTALL)
-_KEPT = frozenset("\n\t")
 # They join letters in several scripts, and the parts of an emoji; between two ASCII characters they only hide.
 _JOINERS = frozenset("\u200c\u200d")
+# Every character that may not be kept: a quick search passes over the others.
+_QUESTIONABLE = re.compile(r"[^\n\t -~]")
 # Selectors of variants that no script needs, and the blank letters that are in none of the classes below.
 _BLANK = re.compile("[\U000e0100-\U000e01ef\u115f\u1160\u3164\uffa0\u2800]")
 _INVISIBLE = frozenset({"Cc", "Cf", "Cs", "Co", "Cn"})
@@ -35,14 +36,12 @@ def cleaned(text: str) -> tuple[str, str]:
 
 
 def _visible(text: str) -> str:
-    if text.isascii() and text.isprintable():
-        return text
     text = _BLANK.sub("", text)
-    return "".join(one for place, one in enumerate(text) if _is_visible(one, place, text))
+    return _QUESTIONABLE.sub(lambda found: found[0] if _is_visible(found[0], found.start(), text) else "", text)
 
 
 def _is_visible(one: str, place: int, text: str) -> bool:
-    if one in _KEPT or one.isprintable():
+    if one.isprintable():
         return True
     if one in _JOINERS:
         return not (text[place - 1 : place].isascii() or text[place + 1 : place + 2].isascii())
