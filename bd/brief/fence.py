@@ -1,7 +1,4 @@
-"""The fence around each part of a brief: tags with a random name, which no text can contain or guess.
-
-A reader that knows only the fence gets back the list of the parts.
-"""
+"""The fence around each part of a brief: tags with a random name, which no text can contain or guess."""
 
 from __future__ import annotations
 
@@ -9,12 +6,11 @@ import html
 import re
 from typing import TYPE_CHECKING
 
-from bd.brief.part import Part
-
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-_ATTRIBUTE = re.compile(r'(\w+)="([^"]*)"')
+    from bd.brief.part import Part
+
 _WHITE = re.compile(r"\s+")
 
 
@@ -44,28 +40,6 @@ def fenced(part: Part, name: str) -> str:
 
 def _value(text: str) -> str:
     return html.escape(_WHITE.sub(" ", text))
-
-
-def read_back(text: str, name: str) -> list[Part]:
-    """Return the parts of a brief's text, by nothing but the name of its fences."""
-    pattern = re.compile(rf"^<{re.escape(name)}((?: \w+=\"[^\"]*\")*)>\n(.*?)\n</{re.escape(name)}>$", re.DOTALL | re.MULTILINE)
-    return [_part(found[1], found[2]) for found in pattern.finditer(text)]
-
-
-def _part(attributes: str, text: str) -> Part:
-    said = {key: html.unescape(value) for key, value in _ATTRIBUTE.findall(attributes)}
-    who = said.get("from", "bd")
-    return Part(
-        said["kind"],
-        text,
-        said.get("name", ""),
-        "" if who == "bd" else who,
-        said.get("in", ""),
-        said.get("at", ""),
-        said.get("verified") == "yes",
-        said.get("removed", ""),
-        int(said.get("cut", "0").split()[0]),
-    )
 
 
 def together(parts: Iterable[Part], name: str) -> str:
