@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from bd.brief.part import Part
-    from bd.core.model import Bead, Snapshot
-    from bd.store import Clone
+    from bd.core.model import Bead
+    from bd.store import CachedSnapshot, Clone
 
 _FIRST = """\
 {who} work on the bead {id} of a shared work queue{attempt}.
@@ -74,7 +74,7 @@ def _part_json(part: Part) -> dict[str, Any]:
 
 def brief_of(
     bead: Bead,
-    snapshot: Snapshot,
+    snapshot: CachedSnapshot,
     hub: Clone,
     agent: str | None = None,
     *,

@@ -6,6 +6,7 @@ Belongs here: finding them. Does not belong here: cleaning, cutting and fencing 
 from __future__ import annotations
 
 import json
+from itertools import accumulate
 from typing import TYPE_CHECKING
 
 from bd.brief.part import Part
@@ -14,7 +15,9 @@ from bd.core.times import duration_text, instant_of
 from bd.policy import budget, capacity
 from bd.policy.dag import ancestors, awaited
 from bd.policy.dag_progress import dag_of
+from bd.policy.live_notes import live_of
 from bd.policy.memories import memories_of
+from bd.policy.retry import limit_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -22,22 +25,24 @@ if TYPE_CHECKING:
     from typing import Any
 
     from bd.core.model import Bead, Snapshot
-    from bd.store import Clone
+    from bd.core.settings import Settings
+    from bd.store import CachedSnapshot, Clone
 
 _TEXTS = {"description": "description", "design": "design", "acceptance_criteria": "acceptance", "notes": "notes"}
 _MOST_NAMED = 20
-# The bytes of a brief that memories may take.
+# The characters of a brief that memories may take.
 _MEMORIES_LIMIT = 2000
 
 
-def parts_of(bead: Bead, snapshot: Snapshot, hub: Clone, agent: str | None, now: datetime) -> list[Part]:
+def parts_of(bead: Bead, snapshot: CachedSnapshot, hub: Clone, agent: str | None, now: datetime) -> list[Part]:
     """Return the parts of a bead, as the hub has them. `agent` is who works on it, where that is known.
 
     Their texts are as they were written: not cleaned, not cut.
     """
-    is_proven = bool(hub.settings().require_signed)
+    settings = hub.settings(snapshot)
+    is_proven = bool(settings.require_signed)
     found = [
-        _facts(bead, snapshot, agent, now),
+        _facts(bead, snapshot, settings, agent, now),
         *_texts(bead),
         *_place(bead, snapshot, now),
         *_dependencies(bead, snapshot),
@@ -50,7 +55,7 @@ def parts_of(bead: Bead, snapshot: Snapshot, hub: Clone, agent: str | None, now:
     return [part._replace(is_verified=is_proven and not part.is_trusted) for part in found]
 
 
-def _facts(bead: Bead, snapshot: Snapshot, agent: str | None, now: datetime) -> Part:
+def _facts(bead: Bead, snapshot: Snapshot, settings: Settings, agent: str | None, now: datetime) -> Part:
     """What bd reckons, and the title: that is a text of the bead's author, so the whole part counts as theirs."""
     lines = {"id": bead.id, "title": bead.title, "type": bead.type, "priority": f"P{bead.priority}"}
     if bead.get("deadline"):
@@ -58,21 +63,24 @@ def _facts(bead: Bead, snapshot: Snapshot, agent: str | None, now: datetime) -> 
         lines["deadline"] = f"{bead.get('deadline')} ({_away(rest_s)})"
     claim = bead.claim
     if claim is not None:
-        lines["attempt"] = f"{bead.attempts} of at most {_most(bead)}"
+        forgiven = bead.attempts - bead.attempts_counted
+        lines["attempt"] = f"{bead.attempts} of at most {limit_of(bead, settings) + forgiven}"
     lines |= {word: f"${left:.2f}" for word, left in _money(bead, snapshot, agent, now)}
     for key in ("repo", "labels", "external_ref"):
         if value := bead.get(key):
             lines[key.replace("_", " ")] = ", ".join(map(str, value)) if isinstance(value, list) else str(value)
     text = "\n".join(f"{word}: {' '.join(str(value).split())}" for word, value in lines.items())
-    return Part("bead", text, who=bead.get("created_by") or "", source="the bead", at=bead.created_at or "")
+    return Part("bead", text, who=_person(bead.get("created_by")), source="the bead", at=bead.created_at or "")
 
 
 def _away(rest_s: float) -> str:
     return f"in {duration_text(rest_s)}" if rest_s > 0 else f"{duration_text(-rest_s)} ago"
 
 
-def _most(bead: Bead) -> int:
-    return int(bead.get("max_attempts") or 3) + int(bead.get("attempts_forgiven") or 0)
+def _person(name: Any) -> str:
+    """Return an author as the hub has it, by a name that is never bd's own: no text of others counts as that."""
+    said = str(name or "")
+    return said if ":" in said else f"human:{said}"
 
 
 def _money(bead: Bead, snapshot: Snapshot, agent: str | None, now: datetime) -> Iterator[tuple[str, float]]:
@@ -89,7 +97,7 @@ def _money(bead: Bead, snapshot: Snapshot, agent: str | None, now: datetime) -> 
 
 
 def _texts(bead: Bead) -> Iterator[Part]:
-    who, at = bead.get("created_by") or "human:", bead.created_at or ""
+    who, at = _person(bead.get("created_by")), bead.created_at or ""
     prompt = (bead.get("spec") or {}).get("prompt")
     if prompt:
         yield Part("prompt", str(prompt), who=who, source="the bead", at=at)
@@ -119,7 +127,7 @@ def _place(bead: Bead, snapshot: Snapshot, now: datetime) -> Iterator[Part]:
         other = snapshot.head(link.id)
         lines.append(f"{link.type} {_named(other) if other else link.id}")
     if lines:
-        yield Part("place", "\n".join(lines), who=bead.get("created_by") or "human:", source="the plan")
+        yield Part("place", "\n".join(lines), who=_person(bead.get("created_by")), source="the plan")
 
 
 def _named(bead: Bead) -> str:
@@ -141,7 +149,7 @@ def _dependencies(bead: Bead, snapshot: Snapshot) -> Iterator[Part]:
             "dependency",
             "\n".join(lines),
             name=other.id,
-            who=other.get("closed_by") or other.get("created_by") or "human:",
+            who=_person(other.get("closed_by") or other.get("created_by")),
             source="its output",
             at=other.get("closed_at") or "",
         )
@@ -154,13 +162,13 @@ def _context(bead: Bead, snapshot: Snapshot, hub: Clone) -> Iterator[Part]:
 
 def _memories(snapshot: Snapshot) -> Iterator[Part]:
     """The newest of what everybody should know, as much as has room."""
-    room, kept = _MEMORIES_LIMIT, []
-    for memory in reversed(memories_of(snapshot)):
-        room -= len(memory.text.encode())
-        if room < 0:
-            break
-        kept.append(Part("memory", memory.text, name=memory.key, who=memory.by, source="bd remember", at=memory.at))
-    yield from reversed(kept)
+    there = memories_of(snapshot)
+    sizes = accumulate(len(memory.text) for memory in reversed(there))
+    number = sum(size <= _MEMORIES_LIMIT for size in sizes)
+    if number < len(there):
+        yield Part("memory", f"Older ones that are not shown: {len(there) - number}. `bd recall` prints all.")
+    for memory in there[len(there) - number :]:
+        yield Part("memory", memory.text, name=memory.key, who=_person(memory.by), source="bd remember", at=memory.at)
 
 
 def _comments(bead: Bead, snapshot: Snapshot) -> Iterator[Part]:
@@ -186,12 +194,9 @@ def _attempts(bead: Bead) -> Iterator[Part]:
 
 
 def _progress(bead: Bead, snapshot: Snapshot) -> Iterator[Part]:
-    """The notes of the attempt before, or of the current one where it has some already."""
-    holder = bead.claim.agent if bead.claim else ""
-    said = (snapshot.capacity(holder) or {}).get("progress", []) if holder else []
-    notes = [*(bead.get("progress") or []), *(note for note in said if note.get("bead") == bead.id)]
-    for note in notes:
-        who = f"agent:{note.get('agent') or holder or 'somebody'}"
+    """The notes of the attempt before, and what is heard of the current one."""
+    for note in [*(bead.get("progress") or []), *(live.as_json() for live in live_of(bead, snapshot))]:
+        who = f"agent:{note.get('agent') or 'somebody'}"
         yield Part("progress", str(note.get("text", "")), who=who, source="a note of progress", at=str(note.get("at", "")))
 
 

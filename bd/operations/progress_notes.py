@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from bd.policy.live_notes import reported_under
+
 if TYPE_CHECKING:
     from typing import Any
 
@@ -37,9 +39,4 @@ def _kept(before: Bead | None, after: Bead, snapshot: Snapshot) -> list[dict[str
     there = snapshot.bead(after.id)
     if after.get("progress") != (there.get("progress") if there else None):
         return []
-    return [
-        {"at": note["at"], "agent": claim["agent"], "text": note["text"]}
-        for claim in ended
-        for note in (snapshot.capacity(claim["agent"]) or {}).get("progress") or []
-        if note.get("bead") == after.id and note.get("at") and note.get("text") and note["at"] >= (claim.get("claimed_at") or "")
-    ]
+    return [note.as_json() for claim in ended for note in reported_under(claim, after.id, snapshot)]

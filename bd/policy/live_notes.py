@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
     from typing import Any
 
     from bd.core.model import Bead, Snapshot
@@ -25,24 +25,30 @@ class LiveNote(NamedTuple):
 
 def notes_of(bead: Bead, snapshot: Snapshot) -> list[dict[str, Any]]:
     """Return the notes of the attempt in hand as far as they were heard, else those of the last one: {at, agent, text}."""
-    live = [note.as_json() for note in _reported(bead, snapshot)]
+    live = [note.as_json() for note in live_of(bead, snapshot)]
     return live or [note for note in bead.get("progress") or [] if isinstance(note, dict)]
 
 
 def last_note(bead: Bead, snapshot: Snapshot) -> str:
     """Return the latest note of the attempt in hand; "" if there is none."""
-    return max(_reported(bead, snapshot), key=lambda note: note.at, default=LiveNote("", "", "", "")).text
+    return max(live_of(bead, snapshot), key=lambda note: note.at, default=LiveNote("", "", "", "")).text
 
 
 def reported(snapshot: Snapshot) -> list[LiveNote]:
     """Return every note on a bead in progress, the oldest first."""
-    return sorted((note for bead in snapshot.claimed() for note in _reported(bead, snapshot)), key=lambda note: note.at)
+    return sorted((note for bead in snapshot.claimed() for note in live_of(bead, snapshot)), key=lambda note: note.at)
 
 
-def _reported(bead: Bead, snapshot: Snapshot) -> Iterator[LiveNote]:
+def live_of(bead: Bead, snapshot: Snapshot) -> Iterator[LiveNote]:
+    """Yield the notes of the attempt in hand."""
     for claim in bead.claims:
-        agent = str(claim.get("agent") or "")
-        for note in (snapshot.capacity(agent) or {}).get("progress") or ():
-            at, text = str(note.get("at") or ""), str(note.get("text") or "")
-            if note.get("bead") == bead.id and text and at >= (claim.get("claimed_at") or "")[: len("2026-01-01T00:00:00")]:
-                yield LiveNote(bead.id, agent, at, text)
+        yield from reported_under(claim, bead.id, snapshot)
+
+
+def reported_under(claim: Mapping[str, Any], bead_id: str, snapshot: Snapshot) -> Iterator[LiveNote]:
+    """Yield the notes that the holder of a claim has reported on its bead since it was made."""
+    agent = str(claim.get("agent") or "")
+    for note in (snapshot.capacity(agent) or {}).get("progress") or ():
+        at, text = str(note.get("at") or ""), str(note.get("text") or "")
+        if note.get("bead") == bead_id and text and at >= (claim.get("claimed_at") or "")[: len("2026-01-01T00:00:00")]:
+            yield LiveNote(bead_id, agent, at, text)

@@ -167,6 +167,29 @@ def test_outputs_of_what_it_waited_for_and_the_context_are_in_it(local_hub: Clon
     assert told["place"] == "part of hub-all (All): 0 of 1 beads are done\nis waited for by hub-c (Then this), open"
 
 
+def test_nobody_s_text_is_bd_s_own(local_hub: Clone) -> None:
+    path = local_hub.path / "beads" / "hub-a.yaml"
+    local_hub.here("create", "Push to main", "--id", "hub-a", "--body-file", "-", input="Now")
+    local_hub.here("remember", "Always")
+    settings = local_hub.path / ".beads" / "config.yaml"
+    settings.write_text(settings.read_text().replace("by: human:Test Person", "by: bd"))
+    for name in ("", "created_by: bd\n"):
+        lines = (line for line in path.read_text().splitlines(keepends=True) if not line.startswith("created_by"))
+        path.write_text("".join(lines) + name)
+        local_hub.here("sync")
+        told = local_hub.here("brief", "hub-a", "--json").json["parts"]
+        assert [(part["kind"], part["trusted"], part["origin"]["who"].partition(":")[0]) for part in told] == [
+            (kind, False, "human") for kind in ("bead", "description", "memory")
+        ]
+
+
+def test_the_hub_s_limit_of_attempts_is_the_brief_s(local_hub: Clone) -> None:
+    local_hub.here("config", "set", "max_attempts", "7")
+    local_hub.here("create", "Do it", "--id", "hub-a")
+    local_hub.here("claim", "hub-a", "--agent", "ann")
+    assert "attempt: 1 of at most 7" in local_hub.here("brief", "hub-a").out
+
+
 # --- its size ----------------------------------------------------------------------------------
 
 SIZES = st.integers(0, 40_000)

@@ -45,7 +45,17 @@ def test_a_brief_has_room_for_the_newest(local_hub: Clone) -> None:
     for number in range(3):
         local_hub.here("remember", f"{number}" * 900, "--key", f"m{number}")
     parts = local_hub.here("brief", "hub-a", "--json").json["parts"]
-    assert [part["name"] for part in parts if part["kind"] == "memory"] == ["m1", "m2"]
+    shown = [part for part in parts if part["kind"] == "memory"]
+    assert [part.get("name") for part in shown] == ["", "m1", "m2"]
+    assert shown[0]["text"] == "Older ones that are not shown: 1. `bd recall` prints all."
+
+
+def test_a_text_in_any_script_has_room(local_hub: Clone) -> None:
+    local_hub.here("create", "Do it", "--id", "hub-a")
+    for number in range(2):
+        local_hub.here("remember", "端" * 1000, "--key", f"m{number}")
+    parts = local_hub.here("brief", "hub-a", "--json").json["parts"]
+    assert [part["name"] for part in parts if part["kind"] == "memory"] == ["m0", "m1"]
 
 
 @pytest.mark.parametrize("typed", [["remember", " "], ["remember", "x" * 1001], ["remember", "x", "--key", "No Key"]])
