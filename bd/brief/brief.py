@@ -6,14 +6,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from bd.brief import fence
 from bd.brief.cleaning import cleaned
-from bd.brief.limits import LIMIT, fitted
-from bd.brief.part import KINDS
+from bd.brief.limits import LIMIT, chosen, fitted
+from bd.brief.part import KINDS, Part
 from bd.brief.parts import parts_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
-    from bd.brief.part import Part
     from bd.core.model import Bead
     from bd.store import CachedSnapshot, Clone
 
@@ -87,7 +86,8 @@ def brief_of(
     `by_worker`: bd runs the agent, and records the end itself.
     """
     found = sorted([*parts_of(bead, snapshot, hub, agent, hub.runtime.now()), *more], key=_order)
-    parts = fitted([_clean(part) for part in found], limit)
+    kept, left = chosen(found)
+    parts = fitted([*map(_clean, kept), *_left_out(bead.id, left)], limit)
     name = fence.name_of(parts, hub.runtime.new_id)
     claim = bead.claim
     attempt = bead.attempts if claim is not None else None
@@ -106,6 +106,12 @@ _PLACES = {kind: place for place, kind in enumerate(KINDS)}
 # What is said about a bead stays in the order in which it was said.
 _TALK = ("comment", "machine", "question", "answer")
 _PLACES |= dict.fromkeys(_TALK, _PLACES[_TALK[0]])
+
+
+def _left_out(bead_id: str, left: Mapping[str, int]) -> Iterator[Part]:
+    if left:
+        counts = "\n".join(f"{kind}: {number}" for kind, number in left.items())
+        yield Part("left_out", f"There was no room for these. `bd show {bead_id} --json` prints the whole bead.\n{counts}")
 
 
 def _order(part: Part) -> int:

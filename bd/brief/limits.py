@@ -1,16 +1,18 @@
 """The size of a brief: what is cut when it is too long.
 
-What machines wrote goes first, what people answered never. Every part that is cut says so.
+What machines wrote goes first, what people answered never. Every part that is cut says so, and whole parts that are left out are
+counted.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING
 
 from bd.brief.part import ALWAYS, keep_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from bd.brief.part import Part
 
@@ -18,6 +20,18 @@ if TYPE_CHECKING:
 LIMIT = 64_000
 # A text that is cut keeps at least its beginning.
 _BEGINNING = 400
+# The parts that may be cut, at most: their beginnings fit into the limit together.
+_MOST_PARTS = 150
+
+
+def chosen(parts: Sequence[Part]) -> tuple[list[Part], Mapping[str, int]]:
+    """Return the parts that a brief has room for, in their order, and how many others there are of each kind.
+
+    The least important are left out, the oldest of them first, as a bead may have any number of comments.
+    """
+    out = set(_ranked(parts)[:-_MOST_PARTS])
+    kept = [part for place, part in enumerate(parts) if place not in out]
+    return kept, Counter(parts[place].kind for place in sorted(out))
 
 
 def fitted(parts: Sequence[Part], limit: int = LIMIT) -> list[Part]:
@@ -27,15 +41,20 @@ def fitted(parts: Sequence[Part], limit: int = LIMIT) -> list[Part]:
     """
     found = list(parts)
     over = sum(part.size for part in found) - limit
-    last = {part.kind: place for place, part in enumerate(found)}
-    ranked = sorted(range(len(found)), key=lambda place: keep_of(found[place], is_last=last[found[place].kind] == place))
-    for place in ranked:
+    for place in _ranked(found):
         part = found[place]
-        if over <= 0 or keep_of(part, is_last=last[part.kind] == place) >= ALWAYS:
+        if over <= 0:
             break
         found[place] = _cut(part, max(_BEGINNING, part.size - over))
         over -= part.size - found[place].size
     return found
+
+
+def _ranked(parts: Sequence[Part]) -> list[int]:
+    """Return the places of the parts that may be cut, the least important first."""
+    last = {part.kind: place for place, part in enumerate(parts)}
+    keeps = [keep_of(part, is_last=last[part.kind] == place) for place, part in enumerate(parts)]
+    return sorted((place for place, keep in enumerate(keeps) if keep < ALWAYS), key=keeps.__getitem__)
 
 
 def _cut(part: Part, size: int) -> Part:

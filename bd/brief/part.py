@@ -76,6 +76,7 @@ KINDS: dict[str, Kind] = {
     "review": Kind(ALWAYS, only_last=True),
     "check": Kind(ALWAYS, only_last=True),
     "workspace": Kind(ALWAYS),
+    "left_out": Kind(ALWAYS),
 }
 
 

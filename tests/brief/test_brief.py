@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import json
 import re
 from typing import TYPE_CHECKING
 
@@ -201,10 +202,32 @@ def test_a_brief_keeps_to_its_limit_and_says_what_was_cut(parts: list[Part]) -> 
     whole = sum(part.size for part in parts)
     assert [part.size + part.cut for part in found] == [part.size for part in parts]
     assert whole > LIMIT or found == parts
+    never_cut = sum(part.size for part in found if not part.cut)
+    assert sum(part.size for part in found) <= max(LIMIT, never_cut + 12 * 400)
     untouched = {"answer", "question", "bead", "workspace"}
     assert all(not part.cut for part in found if part.kind in untouched)
     last = {part.kind: part for part in found}
     assert not any(last[kind].cut for kind in ("attempt", "review", "check") if kind in last)
+
+
+def test_of_thousands_of_parts_the_newest_of_the_most_important_are_kept_and_the_others_counted(local_hub: Clone) -> None:
+    """Short ones, which cutting makes no shorter."""
+    local_hub.here("create", "Do it", "--id", "hub-a")
+    path = local_hub.path / "beads" / "hub-a.yaml"
+    kinds = {0: "answer", 1: "question"}
+    comments = [
+        {"at": f"2026-01-01T{number // 60:02}:{number % 60:02}:00Z", "author": "Ada", "text": f"<!-- x -->é {number}",
+         **({"kind": kinds[number]} if number in kinds else {})}
+        for number in range(1200)
+    ]  # fmt: skip
+    path.write_text(f"{path.read_text()}comments: {json.dumps(comments)}\n")
+    local_hub.here("sync")
+    told = local_hub.here("brief", "hub-a", "--json").json
+    said = [part["text"] for part in told["parts"]]
+    assert said[1:3] == ["é 0", "é 1"], "what people have asked and answered stays"
+    assert said[3:-1] == [f"é {number}" for number in range(1050, 1200)]
+    assert told["parts"][-1]["trusted"]
+    assert said[-1].splitlines()[1:] == ["comment: 1048"]
 
 
 def test_machines_are_cut_before_people_and_old_failures_before_texts() -> None:
