@@ -17,7 +17,7 @@ import pytest
 from bd.cli.commands import work as work_command
 from bd.store.hub_location import locate
 from bd.store.replica import Replica
-from bd.worker.child import Child
+from bd.worker.child import Child, Lines
 from bd.worker.job import Job
 from bd.worker.loop import Worker
 from bd.worker.result import DONE, FAILED, outcome_of, read_result
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.one_in(30)
 
+LIMIT = 4000
 QUICK = {"BD_HEARTBEAT_INTERVAL": "1s"}
 
 
@@ -103,7 +104,7 @@ def test_a_bead_that_may_not_be_closed_is_a_failure_and_not_left_claimed(clone: 
 
 def run_child(*words: str, on_line: Callable[[str], None]) -> Child:
     ended = threading.Event()
-    child = Child(words, ".", os.environ, None, on_line, ended.set, RUNTIME, grace_s=1.0)
+    child = Child(words, ".", os.environ, None, Lines(on_line, LIMIT), ended.set, RUNTIME, grace_s=1.0)
     assert ended.wait(60)
     return child
 
@@ -116,7 +117,7 @@ def lines_of(*words: str) -> list[str]:
 
 def test_of_a_line_without_end_only_the_beginning_is_kept() -> None:
     script = "import sys\nfor _ in range(100): sys.stdout.write('x' * 100_000)\nprint()\nprint('end')"
-    assert [len(line) for line in lines_of(sys.executable, "-c", script)] == [4000, 3]
+    assert [len(line) for line in lines_of(sys.executable, "-c", script)] == [LIMIT, 3]
 
 
 def test_a_command_that_ends_without_a_line_end_is_heard() -> None:
@@ -133,7 +134,7 @@ def test_a_command_is_not_over_before_it_is_heard(monkeypatch: pytest.MonkeyPatc
         goes_on.wait(60)
         heard.append(line)
 
-    child = Child(("printf", "one\ntwo\n"), ".", os.environ, None, slow, ended.set, RUNTIME, grace_s=1.0)
+    child = Child(("printf", "one\ntwo\n"), ".", os.environ, None, Lines(slow, LIMIT), ended.set, RUNTIME, grace_s=1.0)
     until(lambda: child.code is not None)
     assert not child.is_over
     goes_on.set()
