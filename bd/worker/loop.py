@@ -238,7 +238,7 @@ class Worker:
         try:
             return hub.publish(Claim(**self._asked(), **args))
         except NothingReady:
-            stolen = steal(hub, self.plan.agent)
+            stolen = steal(hub, self.plan.agent, args.get("without_repos", ()))
             if not stolen:
                 raise
         self._tell(f"took {', '.join(stolen)} from the queues of others")

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from typing import TYPE_CHECKING
 
 import pytest
 
+from bd.store.hub_location import locate
+from bd.worker.stealing import steal
 from tests.race.history import subjects
 from tests.race.processes import at_once
 from tests.race.seeds import seed
+from tests.runtime import open_clone
 from tests.truth import all_beads, tip, tip_bead
 
 if TYPE_CHECKING:
@@ -89,3 +93,17 @@ def test_an_agent_that_finds_nothing_steals_at_once_where_the_hub_allows_it(flee
     assert "from the queues of others" in worked.err
     waiting = [bead.assignee for bead in all_beads(hub) if bead.status == "open"]
     assert (waiting.count("iris"), waiting.count("spark")) == (5, 3), "iris keeps what is no overload"
+
+
+def test_an_agent_takes_over_nothing_that_it_would_never_begin(clone: Clones, hub: Path) -> None:
+    """Beads about a code repository that is not trusted in this clone would wait in its queue, and more with each poll."""
+    ada = clone("ada")
+    for name in ("iris", "spark"):
+        ada.here("agent", "add", name)
+    ada.here("config", "set", "stealing.on_poll", "true")
+    seed(ada, *(f"hub-n{number:02}" for number in range(12)), assignee="iris", repo="relay")
+    with closing(open_clone(locate(str(ada.path)))) as opened:
+        before = tip(hub)
+        assert steal(opened, "spark", ["relay"]) == ()
+        assert tip(hub) == before
+        assert len(steal(opened, "spark", ["other"])) == 3
