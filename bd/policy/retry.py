@@ -220,7 +220,7 @@ def _multiplier(value: Any, usual: float) -> float:
         return usual
     try:
         number = float(value)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return usual
     return number if isfinite(number) and number >= 1 else usual
 

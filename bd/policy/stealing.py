@@ -6,6 +6,7 @@ nothing more for those who received some. operations/work_stealing.py makes the 
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, NamedTuple
 
 from bd.core.errors import BdError
@@ -74,9 +75,9 @@ def rules_of(snapshot: Snapshot) -> Rules:
     for field, key in (("idle_s", "idle"), *((name, name) for name in Rules._fields[1:])):
         try:
             value = duration_s(str(given[key])) if key == "idle" else float(given[key])
-        except (BdError, KeyError, TypeError, ValueError):
+        except (BdError, KeyError, TypeError, ValueError, OverflowError):
             continue
-        if value >= 0:
+        if 0 <= value < math.inf:
             figures[field] = value if field in ("idle_s", "base", "cross_base") else int(value)
     return Rules(**figures)
 

@@ -199,6 +199,7 @@ DELAYS: list[tuple[dict[str, Any], list[float]]] = [
     ({"initial_delay": -5, "backoff_multiplier": 0.5, "max_delay": True, "jitter": "maybe"}, [10, 20, 40]),
     ({"backoff_multiplier": float("inf"), "initial_delay": None}, [10, 20]),
     ({"initial_delay": ["10s"], "backoff_multiplier": float("nan")}, [10, 20]),
+    ({"backoff_multiplier": 10**400}, [10, 20]),
 ]
 
 

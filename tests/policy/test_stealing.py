@@ -173,6 +173,7 @@ def test_the_hub_may_have_figures_of_its_own() -> None:
     assert rules_of(snapshot) == Rules(idle_s=1800.0, pending=1, per_agent=2)
     assert len(cycle(snapshot, START).moves) == 2
     assert rules_of(fleet(config={"stealing": "often"})) == Rules()
+    assert rules_of(fleet(config={"stealing": {"pending": 10**400, "per_agent": float("inf")}})) == Rules()
 
 
 def test_a_stolen_bead_says_whence_and_when_and_never_moves_again() -> None:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-import math
 from typing import TYPE_CHECKING, NamedTuple
 
+from bd.core import json_shapes
 from bd.core.errors import BadInput
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ def _is_json(value: Any) -> bool:
 
 
 def _is_number(value: Any) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
+    return json_shapes.fits(value, json_shapes.NUMBER)
 
 
 def _is_whole(value: Any) -> bool:
