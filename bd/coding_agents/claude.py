@@ -83,12 +83,9 @@ class ClaudeReader(Reader):
         self.totals = counted._replace(usd=usd)
 
     def _take_limit(self, info: dict[str, Any]) -> None:
-        """Take in the state of a limit. Only a rejection is one that has been reached."""
-        is_rejected = info.get("status") == "rejected"
-        resets_at = instant_of_seconds(info.get("resetsAt"))
-        if resets_at and (is_rejected or not self._is_limited):
-            self.resets_at = resets_at
-        self._is_limited = is_rejected
+        """Take in the state of a limit. Only a rejection is one that has been reached; others say when its window ends, too."""
+        self._is_limited = info.get("status") == "rejected"
+        self.resets_at = instant_of_seconds(info.get("resetsAt")) if self._is_limited else None
 
     def _take_result(self, found: dict[str, Any]) -> str:
         self.turns += count_of(found.get("num_turns"))
@@ -106,7 +103,7 @@ class ClaudeReader(Reader):
 
     def _kind(self, found: dict[str, Any], text: str) -> tuple[str, str]:
         """Return the kind of a failure and its words; "" if it claims success."""
-        subtype = found.get("subtype")
+        subtype = name_of(found.get("subtype"))
         if subtype in _SUBTYPES:
             return _SUBTYPES[subtype]
         if subtype == "success" and found.get("is_error") in (False, None):
@@ -115,7 +112,7 @@ class ClaudeReader(Reader):
             return "agent_crash", text
         limited = "rate_limit" if self._is_limited else ""
         kind = kind_of_error(text, found.get("api_error_status"), self._error) or limited
-        return kind or "other", f"it ended with {name_of(subtype) or 'an error'}"
+        return kind or "other", f"it ended with {subtype or 'an error'}"
 
     def _may_be_report(self, line: str) -> bool:
         return '"result"' in line[:200]

@@ -6,13 +6,13 @@
 from __future__ import annotations
 
 import json
-import math
 from collections import deque
 from typing import TYPE_CHECKING
 
 from bd.coding_agents.result import Report, Result, Run, end_of
 from bd.coding_agents.spending import Totals
 from bd.core import times
+from bd.core.json_shapes import NUMBER, fits
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -22,6 +22,7 @@ _ERROR_LINES, _ERROR_LENGTH = 20, 1000
 _SHOWN, _TEXT, _NAME = 300, 20_000, 200
 MOST_DENIALS = 100
 _MILLISECONDS = 1e11  # larger numbers can't be seconds
+_MOST_DOLLARS = 1e9
 
 
 class Reader:
@@ -120,14 +121,12 @@ def shown_of(text: str) -> str:
 
 def count_of(value: Any) -> int:
     """Return a number of tokens or turns; 0 if the value is not one."""
-    is_count = isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value) and 0 <= value < 1e15
-    return int(value) if is_count else 0
+    return int(value) if fits(value, NUMBER) and value >= 0 else 0
 
 
 def dollars_of(value: Any) -> float | None:
     """Return an amount of US dollars; None if the value is not one."""
-    is_amount = isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value) and 0 <= value < 1e9
-    return float(value) if is_amount else None
+    return float(value) if fits(value, NUMBER) and 0 <= value < _MOST_DOLLARS else None
 
 
 def map_of(value: Any) -> dict[str, Any]:
@@ -148,7 +147,7 @@ def names_of(values: Any, key: str) -> tuple[str, ...]:
 
 def instant_of_seconds(value: Any) -> str | None:
     """Return the time text of seconds (or milliseconds) since 1970; None if the value is not such a number."""
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 < value < 1e14:
+    if not fits(value, NUMBER) or not 0 < value < _MILLISECONDS * 1000:
         return None
     return times.time_of_seconds(int(value / 1000 if value > _MILLISECONDS else value))
 

@@ -5,8 +5,9 @@ Some totals begin at zero with each process, others go on with the session that 
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING, Literal, NamedTuple
+
+from bd.core.json_shapes import NUMBER, fits
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -97,9 +98,7 @@ def _less(totals: Totals, before: Totals) -> Totals:
 
 
 def _amount(value: Any) -> float | None:
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value) or value < 0:
-        return None
-    return float(value)
+    return float(value) if fits(value, NUMBER) and value >= 0 else None
 
 
 def _numbers(version: str) -> tuple[int, ...] | None:

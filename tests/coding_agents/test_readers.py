@@ -166,6 +166,37 @@ def test_a_message_that_is_printed_in_parts_is_counted_once() -> None:
     assert result("claude", [INIT, *parts], -9).tokens == {"input": 30, "output": 8}
 
 
+@pytest.mark.parametrize("odd", [10**400, -(10**400), float("inf"), 1e300, [], {}, True], ids=repr)
+def test_odd_values_of_any_key_end_no_reader(odd: Any) -> None:
+    """The thread that reads would end, and the program would wait until somebody takes its output."""
+    whole: dict[str, list[Any]] = {
+        "claude": [INIT, WORDS, lines.limit("rejected", 1), lines.claude_result(modelUsage={"m": {}}), refused("no", error="x")],
+        "codex": [lines.thread(), lines.message("x"), lines.turn(1, 1, 1), lines.turn_failed(LIMIT)],
+        "gemini": [lines.gemini(error={"type": "Error", "message": "no", "code": 41})],
+    }
+    for name, out in whole.items():
+        for line in out:
+            for one in _spoiled(line, odd):
+                found = result(name, [one], 1)
+                assert found.kind in KINDS
+
+
+def _spoiled(value: Any, odd: Any) -> list[Any]:
+    """The value with another in the place of each of its parts."""
+    if not isinstance(value, dict):
+        return [odd]
+    return [{**value, key: one} for key in value for one in [odd, *(_spoiled(value[key], odd) if value[key] else [])]]
+
+
+def test_a_window_s_end_is_no_end_of_a_limit() -> None:
+    """Each run tells of its window; an overload in it lasts a minute, not for hours."""
+    window = [INIT, lines.limit("allowed", 1771390800)]
+    assert result("claude", [*window, refused("API Error: 529 Overloaded")], 1).resets_at is None
+    hit = [*window, lines.limit("rejected", 1771390800), refused("You've hit your limit")]
+    assert result("claude", hit, 1).resets_at == "2026-02-18T05:00:00Z"
+    assert result("claude", [*hit[:-1], lines.limit("allowed", 1771999999), refused("429")], 1).resets_at is None
+
+
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=20),
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.sampled_from(
