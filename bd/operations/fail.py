@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 # What a cost is called among the arguments of `fail`.
-_COST = {"usd": "cost_usd", "tokens": "token_counts", "model": "model", "estimated": "estimated"}
+COST_ARGS = {"usd": "cost_usd", "tokens": "token_counts", "model": "model", "estimated": "estimated"}
 
 
 @register
@@ -119,7 +119,7 @@ class Fail(Operation):
 
     def _charged(self, bead: Bead) -> Bead:
         """Return the bead with the total cost of the attempt, if measured."""
-        cost = {key: self.args.get(name) for key, name in _COST.items()}
+        cost = {key: self.args.get(name) for key, name in COST_ARGS.items()}
         is_told = any(value is not None for value in cost.values())
         return spending.charged(bead, cost, self.asked_at, whole=True) if is_told else bead
 

@@ -12,6 +12,7 @@ from bd.coding_agents.result import sentence_of
 from bd.coding_agents.sessions import Session
 from bd.coding_agents.spending import Totals
 from bd.core.redaction import masked
+from bd.policy import failure_kinds
 from bd.worker.result import DONE, FAILED, TEXT_LIMIT, Outcome, outcome_of
 
 if TYPE_CHECKING:
@@ -22,8 +23,6 @@ if TYPE_CHECKING:
     from bd.coding_agents.result import Result
     from bd.coding_agents.spending import Spent
 
-# Failures that say when the provider is back.
-_RESETS = frozenset({"rate_limit", "quota", "overloaded"})
 _LONGEST_LINE = 16_000_000
 
 
@@ -105,18 +104,9 @@ class AgentOutput:
         told = outcome_of(0, result, [sentence_of(said.text)]) if result and result.strip() else None
         found = self._judged(said, told, commits)
         text = masked(found.text.encode("utf-8", "replace").decode())[:TEXT_LIMIT]
-        resets_at = said.resets_at if found.kind in _RESETS else None
-        cost = self.cost
-        return found._replace(
-            text=text,
-            cost_usd=cost.get("usd"),
-            tokens=cost.get("tokens"),
-            model=cost.get("model", ""),
-            is_estimated=bool(cost.get("estimated")),
-            resets_at=resets_at,
-            denials=said.denials,
-            flaws=told.flaws if told else (),
-        )
+        resets_at = said.resets_at if failure_kinds.of(found.kind).rests == "account" else None
+        flaws = told.flaws if told else ()
+        return found._replace(text=text, cost=self.cost, resets_at=resets_at or found.resets_at, flaws=flaws)
 
     def _judged(self, said: Result, told: Outcome | None, commits: int | None) -> Outcome:
         """Return the outcome without its costs: the worst of what the program and the result file say."""

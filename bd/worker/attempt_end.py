@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from bd.coding_agents import sessions
 from bd.core.errors import BdError
+from bd.policy.failure_kinds import NOT_OF_THE_BEAD
 from bd.worker import tally
 from bd.worker.agent_output import AgentOutput
 from bd.worker.result import DONE, FAILED, RELEASED, WAITING
@@ -18,8 +19,8 @@ if TYPE_CHECKING:
     from bd.worker.job import Job
     from bd.worker.result import Outcome
 
-# Failures of the provider: the work was interrupted, and goes on where it was.
-_INTERRUPTED = frozenset({"rate_limit", "overloaded", "provider_error", "auth_failure", "quota"})
+# The work was interrupted, and goes on where it was. After a crash of the agent it does not: a session that is gone is gone again.
+_INTERRUPTED = NOT_OF_THE_BEAD - {"agent_crash"}
 
 
 def keep_rest(hub: Clone, job: Job, what: str, outcome: Outcome, tell: Callable[[str], None]) -> None:
@@ -33,7 +34,7 @@ def keep_rest(hub: Clone, job: Job, what: str, outcome: Outcome, tell: Callable[
         return
     _keep_session(hub, job, what, outcome)
     is_taken = what in (DONE, FAILED) or (what == RELEASED and outcome.what == FAILED)  # `fail` gave it back
-    if is_taken or (outcome.cost_usd is None and not outcome.tokens):
+    if is_taken or (outcome.cost.get("usd") is None and not outcome.cost.get("tokens")):
         return
     try:
         tally.book(hub, job.agent, job.bead.id, job.attempt, outcome.cost)

@@ -197,7 +197,7 @@ class Job:
             return said
         last = self._start.output.last_line
         ending = self.ending._replace(text=f"{self.ending.text}; it said last: {last}" if last else self.ending.text)
-        return ending.with_cost_of(said)
+        return ending.of_the_run(said)
 
     def check_limits(self) -> None:
         """Enforce the limits on duration and silence; KILL a child that has ignored TERM."""

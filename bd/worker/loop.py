@@ -355,7 +355,7 @@ class Worker:
             return job.settled_elsewhere(hub.snapshot()) or self._end(hub, job, outcome)
         except BdError as error:
             instead = decisions.after_error(error, outcome)
-        return self._record(hub, job, instead.with_cost_of(outcome)) if isinstance(instead, Outcome) else instead
+        return self._record(hub, job, instead.of_the_run(outcome)) if isinstance(instead, Outcome) else instead
 
     def _end(self, hub: Clone, job: Job, outcome: Outcome) -> tuple[str, str]:
         bead_id = job.bead.id

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import json
-import math
 import os
 import stat
 from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
 
+from bd.core.json_shapes import NUMBER, fits, no_constant
 from bd.core.nearest import nearest
 from bd.core.redaction import masked, masked_value
 from bd.core.times import time_text
+from bd.operations.fail import COST_ARGS
 from bd.policy.failure_kinds import KINDS
 
 if TYPE_CHECKING:
@@ -47,30 +48,20 @@ _MODEL_LIMIT, _KEY_LIMIT, _MOST_FLAWS = 200, 60, 8
 class Outcome(NamedTuple):
     """The outcome of an attempt: `what` (done, failed, released, waiting), the kind of failure, and what to record.
 
-    `is_estimated`: the cost is no amount that the command named. `resets_at` is the time (a canonical text) at which a limit of the
-    provider ends, `denials` are the tools that a coding agent was not allowed to use. `flaws` are sentences about the result file.
+    `cost` is as a bead stores it (`usd`, `tokens`, `model`, `estimated`), only what is known. `resets_at` is the time (a canonical
+    text) at which a limit of the provider ends. `flaws` are sentences about the result file.
     """
 
     what: str
     kind: str = ""
     text: str = ""
-    cost_usd: float | None = None
-    tokens: Any = None
+    cost: Mapping[str, Any] = {}
     output: Any = None
     artifacts: Any = None
     seals: Any = None  # of validated outputs, by bead
-    model: str = ""
-    is_estimated: bool = False
     resets_at: str | None = None
-    denials: tuple[str, ...] = ()
     flaws: tuple[str, ...] = ()
     branch: str = ""  # where its commits are
-
-    @property
-    def cost(self) -> dict[str, Any]:
-        """The cost, as a bead stores it: `usd`, `tokens`, `model`, `estimated`; empty if nothing is known."""
-        found = {"usd": self.cost_usd, "tokens": self.tokens, "model": self.model or None, "estimated": self.is_estimated or None}
-        return {key: value for key, value in found.items() if value is not None}
 
     @property
     def failure(self) -> dict[str, Any]:
@@ -78,19 +69,15 @@ class Outcome(NamedTuple):
         found: dict[str, Any] = {
             "reason": self.kind,
             "error": self.text,
-            "cost_usd": self.cost_usd,
-            "token_counts": self.tokens,
-            "model": self.model,
-            "estimated": self.is_estimated or None,
             "branch": self.branch,
             "resets_at": self.resets_at,
+            **{COST_ARGS[key]: value for key, value in self.cost.items()},
         }
         return {key: value for key, value in found.items() if value not in (None, "")}
 
-    def with_cost_of(self, other: Outcome) -> Outcome:
-        """Return this outcome with what another one says of the cost."""
-        costs = {"cost_usd": other.cost_usd, "tokens": other.tokens, "model": other.model, "is_estimated": other.is_estimated}
-        return self._replace(**costs, flaws=other.flaws)
+    def of_the_run(self, other: Outcome) -> Outcome:
+        """Return this outcome with what another one knows of the run, however that is judged: cost, branch, flaws."""
+        return self._replace(cost=other.cost, branch=other.branch, flaws=other.flaws)
 
     @property
     def yielded(self) -> dict[str, Any]:
@@ -127,7 +114,7 @@ def outcome_of(code: int, result: bytes | None, last_lines: Sequence[str]) -> Ou
     if result is None or not result.strip():
         return Outcome(what, kind, words or ("" if what == DONE else _code_words(code)))
     try:
-        told = json.loads(result, parse_constant=_no_number)
+        told = json.loads(result, parse_constant=no_constant)
         if not isinstance(told, dict):
             raise ValueError("not an object")
         said, flaws = checked(told)
@@ -142,16 +129,19 @@ def outcome_of(code: int, result: bytes | None, last_lines: Sequence[str]) -> Ou
         told.get("is_error") is True or not said
     ):  # another program's result, which says nothing that is known here
         what, kind, text = FAILED, "invalid_output", f"its result file is not one of bd's: {'; '.join(flaws)}"[:TEXT_LIMIT]
+    cost = {
+        "usd": _cost(said.get("cost", said.get("cost_usd"))),
+        "tokens": masked_value(said.get("tokens")),
+        "model": _text(said.get("model", ""))[:_MODEL_LIMIT] or None,
+    }
     return Outcome(
         what,
         kind,
         text,
-        _cost(said.get("cost", said.get("cost_usd"))),
-        masked_value(said.get("tokens")),
+        {key: value for key, value in cost.items() if value is not None},
         masked_value(said.get("output")),
         said.get("artifacts"),
         resets_at=_reset(said.get("resets_at")) if what == FAILED else None,
-        model=_text(said.get("model", ""))[:_MODEL_LIMIT],
         flaws=flaws,
     )
 
@@ -179,13 +169,7 @@ def _text(said: Any) -> str:
 
 def _cost(said: Any) -> float | None:
     """Return the cost; None if it is not an amount of money."""
-    if isinstance(said, bool) or not isinstance(said, (int, float)):
-        return None
-    try:
-        cost = float(said)
-    except OverflowError:
-        return None
-    return cost if math.isfinite(cost) and cost >= 0 else None
+    return float(said) if fits(said, NUMBER) and said >= 0 else None
 
 
 def _reset(said: Any) -> str | None:
@@ -222,10 +206,6 @@ _SHAPES: dict[str, _Shape] = {
     "output": _Shape(lambda _: True, "anything"),
     "artifacts": _Shape(lambda value: isinstance(value, (list, dict)), "a list"),
 }
-
-
-def _no_number(word: str) -> Any:
-    raise ValueError(f"{word} is not a JSON number")
 
 
 def _by_code(code: int) -> tuple[str, str]:

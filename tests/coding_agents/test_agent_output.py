@@ -53,12 +53,12 @@ def test_the_worst_counts(result: dict[str, Any], told: Any, commits: int | None
     found = outcome(result, told=told, commits=commits)
     assert (found.what, found.kind) == (what, kind)
     assert text is None or found.text == text
-    assert (found.cost_usd, found.model) == (0.25, "claude-sonnet-4-5")
+    assert (found.cost["usd"], found.cost["model"]) == (0.25, "claude-sonnet-4-5")
 
 
 def test_output_and_artifacts_of_the_result_file_are_kept_and_its_flaws_told() -> None:
     found = outcome(lines.claude_result(), told={"output": {"n": 1}, "artifacts": ["x"], "cost": 9, "tokns": 1})
-    assert (found.output, found.artifacts, found.cost_usd) == ({"n": 1}, ["x"], 0.25)
+    assert (found.output, found.artifacts, found.cost["usd"]) == ({"n": 1}, ["x"], 0.25)
     assert found.flaws == ("nothing reads its key 'tokns' (did you mean tokens?)",)
 
 
@@ -69,6 +69,11 @@ def test_the_end_of_a_limit_is_told_only_of_a_limit() -> None:
     assert outcome(limit, BROKEN, code=1).kind == "rate_limit"  # the rejection came last: what broke is the limit
     assert outcome(limit, lines.limit("allowed", 1771390800), BROKEN, code=1).resets_at is None
     assert outcome(limit, lines.claude_result()).resets_at is None
+
+
+def test_the_result_file_may_say_when_a_limit_ends() -> None:
+    told = {"outcome": "failed", "kind": "rate_limit", "resets_at": "2026-02-18T05:00:00Z"}
+    assert outcome(lines.claude_result(), told=told).resets_at == "2026-02-18T05:00:00Z"
 
 
 def test_a_secret_is_masked_in_all_that_leaves_the_machine() -> None:
@@ -108,4 +113,4 @@ def test_prices_go_by_model_then_by_program(model: str, prices: dict[str, Any], 
     tokens = {"input": 1_000_000, "output": 100_000}
     expected = {"usd": usd, "tokens": tokens, "model": model or "codex", "estimated": True}
     assert made.cost == {key: value for key, value in expected.items() if value is not None}
-    assert made.outcome(0, None).is_estimated
+    assert made.outcome(0, None).cost == made.cost

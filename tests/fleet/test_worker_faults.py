@@ -20,7 +20,7 @@ from bd.store.replica import Replica
 from bd.worker.child import Child, Lines
 from bd.worker.job import Job
 from bd.worker.loop import Worker
-from bd.worker.result import DONE, FAILED, outcome_of, read_result
+from bd.worker.result import DONE, FAILED, Outcome, outcome_of, read_result
 from tests.fleet.poolhost import is_alive
 from tests.running import BD
 from tests.runtime import RUNTIME, open_clone
@@ -60,7 +60,13 @@ def test_a_result_that_is_no_json_is_invalid_output(text: str) -> None:
 @pytest.mark.parametrize("cost", ["9" * 400, "1e400", "-1", "true", '"much"'])
 def test_a_cost_that_is_no_amount_is_left_out(cost: str) -> None:
     outcome = outcome_of(0, f'{{"cost": {cost}}}'.encode(), [])
-    assert (outcome.what, outcome.cost_usd) == (DONE, None)
+    assert (outcome.what, outcome.cost) == (DONE, {})
+
+
+def test_work_that_the_hub_refused_fails_with_its_cost_and_where_its_commits_are() -> None:
+    done = outcome_of(0, b'{"cost": 0.5, "model": "m"}', [])._replace(branch="bd/hub-a")
+    failure = Outcome(FAILED, "bad_output", "no").of_the_run(done).failure
+    assert failure == {"reason": "bad_output", "error": "no", "branch": "bd/hub-a", "cost_usd": 0.5, "model": "m"}
 
 
 def test_halves_of_characters_in_a_text_are_replaced() -> None:
