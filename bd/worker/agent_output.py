@@ -27,7 +27,7 @@ _LONGEST_LINE = 16_000_000
 
 
 class AgentOutput:
-    """The output of one run. `note` is told the cost and the session as they change.
+    """The output of one run. `note` is told the cost and the session as they change; `close` ends that.
 
     `model` is the one that was asked for, `prices` the hub's. `begin` comes before the first line.
     """
@@ -41,6 +41,7 @@ class AgentOutput:
         model: str,
         prices: Mapping[str, Any],
         note: Callable[[Mapping[str, Any], Mapping[str, Any] | None], None],
+        close: Callable[[], None] = lambda: None,
     ) -> None:
         self._known = known
         self._reader = known.reader()
@@ -49,6 +50,7 @@ class AgentOutput:
         self._model = model
         self._prices = prices
         self._note = note
+        self.close = close
         self._noted = Totals()
 
     def begin(self, place: str, before: Session | None) -> None:

@@ -30,7 +30,7 @@ def program_of(hub: Clone, bead: Bead, command: Command, model: str, files: str,
     os.makedirs(files, mode=0o700, exist_ok=True)
     claim = bead.get("claim")
     tally = Tally(files, bead.id, claim.get("attempt", 1), claim["agent"], hub.runtime)
-    output = AgentOutput(command.program, model, command.prices, tally.note)
+    output = AgentOutput(command.program, model, command.prices, tally.note, tally.close)
     latest = sessions.read(hub.noted_json(session_note(bead.id)))
     return AgentProgram(command.program, command, model, folder, latest, output)
 

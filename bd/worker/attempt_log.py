@@ -39,12 +39,13 @@ class AttemptLog:
         self.path = path
         self.size = 0
         self._descriptor: int | None = None
+        self._is_closed = False
         self._lock = threading.Lock()
 
     def write(self, chunk: bytes) -> None:
         """Append a piece of the output."""
         with self._lock, contextlib.suppress(OSError):
-            if self.size >= _LIMIT:
+            if self._is_closed or self.size >= _LIMIT:
                 return
             if self._descriptor is None:
                 os.makedirs(os.path.dirname(self.path), mode=0o700, exist_ok=True)
@@ -54,12 +55,12 @@ class AttemptLog:
                 os.write(self._descriptor, b"\n[bd keeps no more of this output]\n")
 
     def close(self) -> None:
-        """Close the file."""
+        """Close the file. What comes later, from a process that was left behind, is no part of the attempt."""
         with self._lock, contextlib.suppress(OSError):
+            self._is_closed = True
             if self._descriptor is not None:
                 os.close(self._descriptor)
                 self._descriptor = None
-                self.size = max(self.size, 1)
 
 
 def clear_old(clone_folder: str, now: datetime) -> None:

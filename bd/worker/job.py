@@ -273,6 +273,7 @@ class Job:
         """Remove its files: the claim has ended."""
         self.log.close()
         shutil.rmtree(self._start.files, ignore_errors=True)
+        self._start.output.close()  # not before: a file without an owner is another worker's to book
 
     def _beat(self) -> None:
         """Until stopped, send a heartbeat each interval, and check the claim."""

@@ -43,6 +43,9 @@ class Output(Protocol):
         `commits` is the number of commits that it made in its workspace; None if nobody counts them.
         """
 
+    def close(self) -> None:
+        """Let go of what it has open: the attempt has ended."""
+
 
 class PlainOutput:
     """Lines of text, of which the last are the summary."""
@@ -73,3 +76,6 @@ class PlainOutput:
 
     def outcome(self, code: int, result: bytes | None, commits: int | None = None) -> Outcome:
         return outcome_of(code, result, list(self.lines))
+
+    def close(self) -> None:
+        """Nothing is open."""

@@ -9,12 +9,13 @@ import contextlib
 import json
 import os
 import shutil
+import threading
 from typing import TYPE_CHECKING
 
 from bd.coding_agents import sessions
 from bd.core import files
 from bd.core.costs import attempts_of
-from bd.core.errors import BdError
+from bd.core.errors import BdError, TryAgain
 from bd.core.json_shapes import MAYBE_NUMBER, MAYBE_TEXT, fits, json_value
 from bd.operations.base import asked
 from bd.operations.costs import Cost
@@ -35,14 +36,15 @@ _WRITE_EVERY_S = 1.0
 
 
 class Tally:
-    """The cost of one attempt so far. `folder` is the folder of the attempt's files."""
+    """The cost of one attempt so far. `folder` is the folder of the attempt's files; `close` when the attempt has ended."""
 
     def __init__(self, folder: str, bead: str, attempt: int, agent: str, runtime: Runtime) -> None:
         self._path = os.path.join(folder, _NAME)
         self._about = {"bead": bead, "attempt": attempt, "agent": agent}
         self._runtime = runtime
         self._lock = CloneLock(os.path.join(folder, _LOCK), 0, runtime)
-        self._lock.try_enter()
+        self._is_locked = self._is_closed = False
+        self._turn = threading.Lock()
         self._written_s = 0.0
         self._usd: float | None = None
 
@@ -53,8 +55,19 @@ class Tally:
         if usd == self._usd and now_s - self._written_s < _WRITE_EVERY_S:
             return
         self._usd, self._written_s = usd, now_s
-        with contextlib.suppress(OSError):
+        with self._turn, contextlib.suppress(OSError, TryAgain):
+            if self._is_closed:
+                return
+            self._is_locked = self._is_locked or self._lock.try_enter()
             files.replace(self._path, json.dumps({**self._about, "cost": cost, "session": session}), only_mine=True)
+
+    def close(self) -> None:
+        """Let go of the file, which nobody reads any more."""
+        with self._turn:
+            self._is_closed = True
+            if self._is_locked:
+                self._lock.__exit__()
+                self._is_locked = False
 
 
 def session_note(bead_id: str) -> str:
@@ -83,7 +96,7 @@ def book_leftovers(hub: Clone, tell: Callable[[str], None]) -> None:
             tell(f"{bead_id}: the cost of attempt {attempt} could not be booked: {error}")
             if error.transient:
                 continue
-        left = sessions.read(found["session"])
+        left = sessions.read(found.get("session"))
         if left is not None:
             hub.note_json(session_note(bead_id), left.as_json())
         shutil.rmtree(folder, ignore_errors=True)
@@ -98,14 +111,24 @@ def _leftovers(hub: Clone) -> Iterator[tuple[str, dict[str, Any]]]:
         return
     for name in names:
         folder = os.path.join(work, name)
-        try:
-            with open(os.path.join(folder, _NAME), encoding="utf-8") as file:
-                found = json_value(file.read())
-        except (OSError, ValueError):
-            continue
+        found = _tallied(folder)
         lock = CloneLock(os.path.join(folder, _LOCK), 0, hub.runtime)
-        if fits(found, _SHAPE) and lock.try_enter():
+        if found is not None and lock.try_enter():
             try:
                 yield folder, found
             finally:
                 lock.__exit__()
+
+
+def is_unbooked(folder: str) -> bool:
+    """Return whether the folder of an attempt has a cost that may not be booked yet."""
+    return _tallied(folder) is not None
+
+
+def _tallied(folder: str) -> dict[str, Any] | None:
+    try:
+        with open(os.path.join(folder, _NAME), encoding="utf-8") as file:
+            found = json_value(file.read())
+    except (OSError, ValueError):
+        return None
+    return found if fits(found, _SHAPE) else None

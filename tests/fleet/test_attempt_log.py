@@ -30,6 +30,16 @@ def test_all_of_it_is_kept_for_its_owner_alone(tmp_path: Path) -> None:
     assert stat.S_IMODE(os.stat(path).st_mode) == 0o600
 
 
+def test_what_comes_after_the_end_is_not_kept_and_opens_nothing(tmp_path: Path) -> None:
+    log = AttemptLog(str(tmp_path / "a.log"))
+    log.write(b"in time")
+    log.close()
+    before = len(os.listdir("/dev/fd"))
+    log.write(b", too late")
+    assert len(os.listdir("/dev/fd")) == before
+    assert (tmp_path / "a.log").read_bytes() == b"in time"
+
+
 def test_a_log_has_a_limit_and_a_full_disk_ends_no_work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(attempt_log, "_LIMIT", 10)
     log = AttemptLog(str(tmp_path / "a.log"))
