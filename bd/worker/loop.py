@@ -28,7 +28,7 @@ from bd.operations.human_wait import WaitHuman
 from bd.policy.eligibility import Eligibility
 from bd.policy.failure_kinds import NOT_OF_THE_BEAD
 from bd.policy.readiness import next_turn
-from bd.worker import decisions, drain, heartbeats, progress, validation
+from bd.worker import decisions, drain, heartbeats, progress, tally, validation
 from bd.worker.attempt_end import keep_rest
 from bd.worker.decisions import Standing
 from bd.worker.events import Events
@@ -36,7 +36,7 @@ from bd.worker.fleet_state import ALONE, look
 from bd.worker.installation import as_claim_args
 from bd.worker.job import Job
 from bd.worker.job_workspace import reserved
-from bd.worker.maintenance import clear_up, keep_house, pack_when_full
+from bd.worker.maintenance import keep_house, pack_when_full
 from bd.worker.options import Ended
 from bd.worker.pacing_state import Pacer
 from bd.worker.result import DONE, FAILED, RELEASED, WAITING, Outcome
@@ -109,7 +109,7 @@ class Worker:
         """Work until there is nothing to do (`once`), the plan is done, or it is stopped. Return the number of attempts."""
         try:
             with contextlib.closing(self._open_hub()) as hub:
-                clear_up(hub, self._tell)
+                tally.book_leftovers(hub, self._tell)
             with drain.watched(lambda: self._events.put("drain")):
                 return self._loop()
         finally:  # after a bug or a fatal error: no child goes on without its worker

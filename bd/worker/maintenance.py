@@ -45,12 +45,6 @@ _ARCHIVED_AT_ONCE, _ARCHIVINGS = 500, 4
 _LEFT_AT_ONCE = 500
 
 
-def clear_up(hub: Clone, tell: Callable[[str], None]) -> None:
-    """Do what a worker does when it starts: book the costs that killed workers have left, and remove old logs."""
-    tally.book_leftovers(hub, tell)
-    attempt_log.clear_old(hub.place.folder, hub.runtime.now())
-
-
 def keep_house(hub: Clone, by: str) -> list[str]:
     """Run what is due. Return a line for each thing done. A failure is reported, and tried again another day."""
     done_at = hub.noted_json(_NAME, {...: str}) or {}
@@ -124,7 +118,13 @@ def _drop_probes(hub: Clone) -> list[str]:
 
 
 def _tidy(hub: Clone, by: str) -> list[str]:
-    """Remove files that killed workers left in this clone, a day after their claim ended and they were last touched."""
+    """Remove old logs, and files that killed workers left, a day after their claim ended and they were last touched.
+
+    What their attempts have cost is in these files alone, and is booked first.
+    """
+    said: list[str] = []
+    tally.book_leftovers(hub, said.append)
+    attempt_log.clear_old(hub.place.folder, hub.runtime.now())
     held = [bead for bead in hub.snapshot().claimed() if bead.claims]
     current = {token for bead in held for token in bead.tokens} | {f"{bead.id}.json" for bead in held}
     oldest_s = hub.runtime.now().timestamp() - EVERY_S
@@ -132,7 +132,7 @@ def _tidy(hub: Clone, by: str) -> list[str]:
         path
         for folder in ("work", "beats", "progress")
         for path in glob.glob(os.path.join(glob.escape(hub.place.folder), folder, "*"))
-        if os.path.basename(path) not in current and _touched_s(path) < oldest_s
+        if os.path.basename(path) not in current and _touched_s(path) < oldest_s and not tally.is_unbooked(path)
     ]
     for path in left[:_LEFT_AT_ONCE]:
         if os.path.isdir(path):
@@ -140,7 +140,7 @@ def _tidy(hub: Clone, by: str) -> list[str]:
         else:
             with contextlib.suppress(OSError):
                 os.unlink(path)
-    return [f"removed what {len(left)} ended attempts left behind"] if left else []
+    return [*said, f"removed what {len(left)} ended attempts left behind"] if left else said
 
 
 def _touched_s(path: str) -> float:

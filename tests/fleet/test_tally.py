@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from typing import TYPE_CHECKING
 
@@ -10,6 +11,8 @@ from tests.runtime import RUNTIME
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from tests.running import Clone
 
 
 def held_files(folder: Path) -> int:
@@ -34,3 +37,21 @@ def test_what_is_said_after_the_end_leaves_nothing_behind(tmp_path: Path) -> Non
     tally.close()
     tally.note({"usd": 0.1}, None)
     assert not (tmp_path / "gone").exists()
+
+
+def test_what_a_killed_worker_has_spent_is_booked_before_its_files_are_removed(local_hub: Clone) -> None:
+    """Days later, by whoever polls: no worker may ever begin in this clone again."""
+    local_hub.here("create", "Do it", "--id", "hub-a")
+    local_hub.here("claim", "hub-a", "--agent", "coder")
+    local_hub.here("close", "hub-a", "--force", "--reason", "Done by hand")
+    work = local_hub.path / ".git" / "bd" / "work"
+    for name, cost in (("dead", {"usd": 0.31}), ("broken", "much")):
+        (work / name).mkdir(parents=True)
+        about = {"bead": "hub-a", "attempt": 1, "agent": "coder", "cost": cost}
+        (work / name / "spent.json").write_text(json.dumps(about))
+        for path in (work / name / "spent.json", work / name):
+            os.utime(path, (0, 0))
+    local_hub.here("poll", "--agent", "ann", code=3)
+    assert not list(work.iterdir())
+    [bead] = local_hub.here("show", "hub-a", "--json").json
+    assert bead["cost"]["attempts"][0]["usd"] == 0.31
