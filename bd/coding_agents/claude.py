@@ -88,7 +88,6 @@ class ClaudeReader(Reader):
         self.resets_at = instant_of_seconds(info.get("resetsAt")) if self._is_limited else None
 
     def _take_result(self, found: dict[str, Any]) -> str:
-        self.turns += count_of(found.get("num_turns"))
         self.denials = tuple(dict.fromkeys((*self.denials, *names_of(found.get("permission_denials"), "tool_name"))))
         self._of_results = _sum(self._of_results, _usage(found.get("usage")))
         usd = dollars_of(found.get("total_cost_usd"))

@@ -36,7 +36,6 @@ class CodexReader(Reader):
             return self._take_item(map_of(found.get("item")), is_complete=kind == "item.completed")
         elif kind == "turn.completed":
             self._is_turning = False
-            self.turns += 1
             self._count(map_of(found.get("usage")))
             self._report(self._message)
         elif kind == "turn.failed":

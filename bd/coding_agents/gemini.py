@@ -75,7 +75,6 @@ class GeminiReader(Reader):
         if not counted:
             return
         self.model = max(counted, key=lambda name: count_of(counted[name].get("total")))
-        self.turns = max(count_of(map_of(map_of(one).get("api")).get("totalRequests")) for one in models.values())
         total = [0, 0, 0]
         for tokens in counted.values():
             prompt = count_of(tokens.get("prompt")) or count_of(tokens.get("input"))

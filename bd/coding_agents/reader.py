@@ -34,7 +34,6 @@ class Reader:
     def __init__(self) -> None:
         self.totals = Totals()
         self.session = self.model = self.version = self.said = ""
-        self.turns = 0
         self.denials: tuple[str, ...] = ()
         self.resets_at: str | None = None
         self._reports: list[Report] = []
@@ -64,17 +63,7 @@ class Reader:
         errors = "\n".join(self._errors)[-_TEXT:]
         run = Run(code, self._reports, self._is_cut, self._has_spoken, errors, self.codes)
         end = end_of(run)
-        return Result(
-            end.text[:_TEXT],
-            end.kind,
-            self.totals.usd,
-            self.totals.tokens,
-            self.model,
-            self.session,
-            self.turns,
-            self.denials,
-            self.resets_at,
-        )
+        return Result(end.text[:_TEXT], end.kind, self.denials, self.resets_at)
 
     # --- for the readers of one program ---
 
@@ -120,7 +109,7 @@ def shown_of(text: str) -> str:
 
 
 def count_of(value: Any) -> int:
-    """Return a number of tokens or turns; 0 if the value is not one."""
+    """Return a number of tokens; 0 if the value is not one."""
     return int(value) if fits(value, NUMBER) and value >= 0 else 0
 
 

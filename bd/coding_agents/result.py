@@ -18,17 +18,12 @@ _WORDS_OF_JSON = ("result", "summary", "text", "message", "response", "answer")
 class Result(NamedTuple):
     """The result of one run.
 
-    `kind` is the kind of failure, "" after a success. `cost` (US dollars) and `tokens` are totals as the program counts them; None
-    if it said nothing of them. `denials` are the tools that it was not allowed to use. `resets_at` is when a limit ends.
+    `kind` is the kind of failure, "" after a success. `denials` are the tools that it was not allowed to use. `resets_at` is when a
+    limit ends. What it cost, and its session, the reader knows while it runs.
     """
 
     text: str
     kind: str = ""
-    cost: float | None = None
-    tokens: Mapping[str, int] | None = None
-    model: str = ""
-    session: str = ""
-    turns: int = 0
     denials: tuple[str, ...] = ()
     resets_at: str | None = None
 

@@ -39,8 +39,8 @@ class Start(NamedTuple):
     """One start of a command.
 
     `files` is the folder of the attempt's own files (0700); `stdin` the path of a file, `log` that of the full output. `limit_s`
-    is how long it may take. `words_at` returns other words, for a base commit, once that is known. `commits` returns the number of commits that it made; None if nobody counts them. `workspace` is
-    prepared first, if there is one; `folder` exists only then.
+    is how long it may take. `commits` returns the number of commits that it made; None if nobody counts them. `workspace` is
+    prepared first, if there is one; `folder` exists only then. `words_at` returns other words, once its base commit is known.
     """
 
     words: Sequence[str]

@@ -26,7 +26,7 @@ LIMIT = (
 )
 
 
-def heard(name: str, out: list[Any], err: list[Any], cut: bool = False) -> Reader:
+def heard(name: str, out: list[Any], err: list[Any] | None = None, cut: bool = False) -> Reader:
     reader = KNOWN[name].reader()
     told = [one if isinstance(one, str) else json.dumps(one) for one in out]
     if cut:
@@ -34,14 +34,14 @@ def heard(name: str, out: list[Any], err: list[Any], cut: bool = False) -> Reade
     for text in told:
         for line in text.split("\n"):
             reader.hear(line)
-    for one in err:
+    for one in err or []:
         for line in (one if isinstance(one, str) else json.dumps(one, indent=2)).split("\n"):
             reader.hear_error(line)
     return reader
 
 
 def result(name: str, out: list[Any], code: int = 0, err: list[Any] | None = None, cut: bool = False) -> Result:
-    return heard(name, out, err or [], cut).result(code)
+    return heard(name, out, err, cut).result(code)
 
 
 def failed(subtype: str, **more: Any) -> dict[str, Any]:
@@ -142,20 +142,21 @@ def test_what_a_run_says_beside_its_end() -> None:
         lines.limit("allowed", 1771999999),
         refused("Stop"),
     ]
-    claude = result(
+    claude = heard(
         "claude", [*out[:-1], lines.claude_result(permission_denials=[{"tool_name": "Write"}, {"tool_name": "Bash"}] * 9)]
     )
-    assert claude.denials == ("Write", "Bash")
-    assert (claude.model, claude.session, claude.turns) == ("claude-sonnet-4-5", lines.SESSION, 3)
-    assert (claude.cost, claude.tokens) == (0.25, {"input": 110, "output": 5})
+    assert claude.result(0).denials == ("Write", "Bash")
+    assert (claude.model, claude.session) == ("claude-sonnet-4-5", lines.SESSION)
+    assert (claude.totals.usd, claude.totals.tokens) == (0.25, {"input": 110, "output": 5})
     rejected = result("claude", [INIT, lines.limit("rejected", 1771390800), refused("You've hit your limit")], 1)
     assert rejected.resets_at == "2026-02-18T05:00:00Z"
-    codex = result("codex", [lines.thread(), lines.turn_failed(LIMIT)], 1)
-    assert (codex.session, codex.resets_at) == (lines.THREAD, "2026-05-04T23:16:08Z")
+    codex = heard("codex", [lines.thread(), lines.turn_failed(LIMIT)])
+    assert (codex.session, codex.result(1).resets_at) == (lines.THREAD, "2026-05-04T23:16:08Z")
     declined = {"type": "item.completed", "item": {"type": "command_execution", "status": "declined"}}
     assert result("codex", [lines.thread(), declined, lines.turn(1, 1)]).denials == ("command_execution",)
-    gem = result("gemini", [gemini()])
-    assert (gem.model, gem.tokens, gem.turns) == ("gemini-2.5-pro", {"input": 100, "output": 25}, 2)
+    gem = heard("gemini", [gemini()])
+    assert gem.result(0).kind == ""
+    assert (gem.model, gem.totals.tokens) == ("gemini-2.5-pro", {"input": 100, "output": 25})
     refusing = lines.gemini()
     refusing["stats"]["tools"]["byName"] = {"write_file": {"decisions": {"reject": 2}}, "read_file": {"decisions": {"accept": 1}}}
     assert result("gemini", [json.dumps(refusing)]).denials == ("write_file",)
@@ -163,7 +164,7 @@ def test_what_a_run_says_beside_its_end() -> None:
 
 def test_a_message_that_is_printed_in_parts_is_counted_once() -> None:
     parts = [lines.says("a", 1, 10, 5), lines.says("b", 1, 10, 7), lines.says("c", 2, 20, 1)]
-    assert result("claude", [INIT, *parts], -9).tokens == {"input": 30, "output": 8}
+    assert heard("claude", [INIT, *parts]).totals.tokens == {"input": 30, "output": 8}
 
 
 @pytest.mark.parametrize("odd", [10**400, -(10**400), float("inf"), 1e300, [], {}, True], ids=repr)
@@ -221,14 +222,15 @@ def test_any_lines_make_some_result_and_only_a_claim_of_success_with_exit_0_is_o
         kind, value = one
         return json.dumps({**(value if isinstance(value, dict) else {"message": value}), "type": kind})
 
-    found = result(name, [line(one) for one in out], code, [line(one) for one in err])
+    reader = heard(name, [line(one) for one in out], [line(one) for one in err])
+    found = reader.result(code)
     found.text.encode()
     assert found.kind in ("", *KINDS)
     if not found.kind:
         assert code == 0
-    assert found.cost is None or found.cost >= 0
-    assert "\n" not in found.session
-    assert not found.session.startswith("-")
+    assert reader.totals.usd is None or reader.totals.usd >= 0
+    assert "\n" not in reader.session
+    assert not reader.session.startswith("-")
 
 
 @pytest.mark.parametrize(
