@@ -133,8 +133,8 @@ def _tidy(hub: Clone, by: str) -> list[str]:
         for folder in ("work", "beats", "progress")
         for path in glob.glob(os.path.join(glob.escape(hub.place.folder), folder, "*"))
         if os.path.basename(path) not in current and _touched_s(path) < oldest_s and not tally.is_unbooked(path)
-    ]
-    for path in left[:_LEFT_AT_ONCE]:
+    ][:_LEFT_AT_ONCE]
+    for path in left:
         if os.path.isdir(path):
             shutil.rmtree(path, ignore_errors=True)
         else:
