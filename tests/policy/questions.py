@@ -57,6 +57,7 @@ def _values(snapshot: Snapshot) -> dict[str, list[Any]]:
         "longest": [5],
         "change": [Change(claimed, "claim")],
         "claim": [{"agent": "coder", "token": "t"}],
+        "won": [[("t", ids[0])]],
         "friction.rules": [friction.rules_of(snapshot)],
         "stealing.rules": [None, stealing.rules_of(snapshot)],
         "sights": [{}],
