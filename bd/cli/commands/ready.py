@@ -39,6 +39,8 @@ _UNFIT = {
     "skills": "outside its skills",
     "prefix": "with the title prefix of another agent",
     "fallback": "left to the others for two cycles first",
+    "root": "roots of plans, whose work is below them",
+    "overloaded": "to wait until it is no longer overloaded",
 }
 
 
