@@ -42,6 +42,8 @@ class Operation:
     verb: ClassVar[str] = ""
     # The arguments of the verb. A new argument, or a new meaning of one, requires a new version of the verb (core/versions.py).
     takes: ClassVar[frozenset[str]] = frozenset()
+    # Whether it may end a claim of somebody else when it has `force`.
+    force_ends_claims: ClassVar[bool] = True
     brings_forward: ClassVar[bool] = False
     by: str
     at: str
@@ -101,9 +103,9 @@ class Operation:
     def needs_heartbeats(self) -> bool:
         """True if `decide` needs the heartbeats of claims and the agents' records, listed before the branch is fetched.
 
-        With `force` it may end a claim of somebody else, whose notes are in such a record.
+        The notes of somebody else, whose claim it may end, are in such a record.
         """
-        return bool(self.args.get("force"))
+        return self.force_ends_claims and bool(self.args.get("force"))
 
     @property
     def is_portable(self) -> bool:

@@ -70,6 +70,7 @@ class Claim(Operation):
     """
 
     verb: ClassVar[str] = "claim"
+    force_ends_claims: ClassVar[bool] = False
     takes: ClassVar[frozenset[str]] = frozenset(
         {
             "account",

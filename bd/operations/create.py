@@ -109,6 +109,7 @@ class Create(Operation):
     """
 
     verb: ClassVar[str] = "create"
+    force_ends_claims: ClassVar[bool] = False
     takes: ClassVar[frozenset[str]] = frozenset({"beads", "force"})
 
     @classmethod

@@ -27,6 +27,7 @@ class Upgrade(Operation):
     """
 
     verb: ClassVar[str] = "upgrade"
+    force_ends_claims: ClassVar[bool] = False
     takes: ClassVar[frozenset[str]] = frozenset({"force", "min_version"})
     brings_forward: ClassVar[bool] = True
 

@@ -64,8 +64,8 @@ def is_fresh(scene: Scene) -> None:
     scene.clone.looked.now()
 
 
-def create(scene: Scene) -> Any:
-    return scene.operation(Create, "human:Ada", beads=[{"title": "more"}])
+def create(scene: Scene, **more: Any) -> Any:
+    return scene.operation(Create, "human:Ada", beads=[{"title": "more"}], **more)
 
 
 def overtake(scene: Scene) -> None:
@@ -74,10 +74,12 @@ def overtake(scene: Scene) -> None:
     app.open_clone(place, scene.runtime).publish(create(scene))
 
 
-def test_who_has_just_looked_pushes_first(scene: Scene) -> None:
+@pytest.mark.parametrize("more", [{}, {"force": True}])
+def test_who_has_just_looked_pushes_first(scene: Scene, more: dict[str, Any]) -> None:
+    """Also with a `force` that ends nobody's claim."""
     is_fresh(scene)
     calls = recorded(scene)
-    scene.clone.publish(create(scene))
+    scene.clone.publish(create(scene, **more))
     assert calls == ["push"]
 
 

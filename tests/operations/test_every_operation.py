@@ -228,6 +228,11 @@ def test_every_verb_is_tried() -> None:
     assert REGISTRY.keys() - tried <= {"import", "resume"}, "they have tests of their own"
 
 
+def test_who_may_end_the_claim_of_another_knows_the_notes_on_it() -> None:
+    harmless = {verb for verb, kind in REGISTRY.items() if "force" in kind.takes and not kind.force_ends_claims}
+    assert harmless == {"claim", "create", "plan-apply", "upgrade"}, "their `force` overrules other rules"
+
+
 @pytest.mark.parametrize("name", [*CASES, *BY_DIFFERENCE])
 def test_deciding_does_not_change_the_snapshot(name: str) -> None:
     """Nor the operation: test_frozen.py."""
