@@ -15,7 +15,7 @@ from bd.core.times import duration_text, instant_of
 from bd.policy import budget, capacity
 from bd.policy.dag import ancestors, awaited
 from bd.policy.dag_progress import dag_of
-from bd.policy.live_notes import live_of
+from bd.policy.live_notes import reported_on
 from bd.policy.memories import memories_of
 from bd.policy.retry import limit_of
 
@@ -195,7 +195,7 @@ def _attempts(bead: Bead) -> Iterator[Part]:
 
 def _progress(bead: Bead, snapshot: Snapshot) -> Iterator[Part]:
     """The notes of the attempt before, and what is heard of the current one."""
-    for note in [*(bead.get("progress") or []), *(live.as_json() for live in live_of(bead, snapshot))]:
+    for note in [*(bead.get("progress") or []), *(note.as_json() for note in reported_on(bead, snapshot))]:
         who = f"agent:{note.get('agent') or 'somebody'}"
         yield Part("progress", str(note.get("text", "")), who=who, source="a note of progress", at=str(note.get("at", "")))
 

@@ -25,30 +25,30 @@ class LiveNote(NamedTuple):
 
 def notes_of(bead: Bead, snapshot: Snapshot) -> list[dict[str, Any]]:
     """Return the notes of the attempt in hand as far as they were heard, else those of the last one: {at, agent, text}."""
-    live = [note.as_json() for note in live_of(bead, snapshot)]
+    live = [note.as_json() for note in reported_on(bead, snapshot)]
     return live or [note for note in bead.get("progress") or [] if isinstance(note, dict)]
 
 
 def last_note(bead: Bead, snapshot: Snapshot) -> str:
     """Return the latest note of the attempt in hand; "" if there is none."""
-    return max(live_of(bead, snapshot), key=lambda note: note.at, default=LiveNote("", "", "", "")).text
+    return max(reported_on(bead, snapshot), key=lambda note: note.at, default=LiveNote("", "", "", "")).text
 
 
 def reported(snapshot: Snapshot) -> list[LiveNote]:
     """Return every note on a bead in progress, the oldest first."""
-    return sorted((note for bead in snapshot.claimed() for note in live_of(bead, snapshot)), key=lambda note: note.at)
-
-
-def live_of(bead: Bead, snapshot: Snapshot) -> Iterator[LiveNote]:
-    """Yield the notes of the attempt in hand."""
-    for claim in bead.claims:
-        yield from reported_under(claim, bead.id, snapshot)
+    return sorted((note for bead in snapshot.claimed() for note in reported_on(bead, snapshot)), key=lambda note: note.at)
 
 
 def reported_under(claim: Mapping[str, Any], bead_id: str, snapshot: Snapshot) -> Iterator[LiveNote]:
-    """Yield the notes that the holder of a claim has reported on its bead since it was made."""
+    """Yield what a claim's holder has reported on the bead since it claimed it."""
     agent = str(claim.get("agent") or "")
+    since = (claim.get("claimed_at") or "")[: len("2026-01-01T00:00:00")]
     for note in (snapshot.capacity(agent) or {}).get("progress") or ():
         at, text = str(note.get("at") or ""), str(note.get("text") or "")
-        if note.get("bead") == bead_id and text and at >= (claim.get("claimed_at") or "")[: len("2026-01-01T00:00:00")]:
+        if note.get("bead") == bead_id and text and at >= since:
             yield LiveNote(bead_id, agent, at, text)
+
+
+def reported_on(bead: Bead, snapshot: Snapshot) -> Iterator[LiveNote]:
+    """Yield the notes of the attempt in hand."""
+    return (note for claim in bead.claims for note in reported_under(claim, bead.id, snapshot))

@@ -20,6 +20,7 @@ from tests.runtime import RUNTIME
 if TYPE_CHECKING:
     from typing import Any
 
+    from tests.clocks import FakeClock
     from tests.running import Clone
 
 pytestmark = pytest.mark.one_in(6)
@@ -151,6 +152,16 @@ def test_what_went_wrong_and_what_was_found_reach_the_next_attempt(local_hub: Cl
     local_hub.here("fail", "hub-a", "--agent", "ann", "--reason", "crash", "--error", "got -1")
     told = kinds(local_hub.here("brief", "hub-a", "--json").json)
     assert told == [("attempt", "attempt 1 failed: crash\ngot -1"), ("progress", "the parser is fine")]
+
+
+def test_a_note_of_an_earlier_attempt_is_there_once(local_hub: Clone, clock: FakeClock) -> None:
+    local_hub.here("create", "Fix it", "--id", "hub-a")
+    local_hub.here("claim", "hub-a", "--agent", "ann")
+    local_hub.here("progress", "hub-a", "the parser is fine", "--agent", "ann")
+    local_hub.here("release", "hub-a", "--agent", "ann", "--reason", "later")
+    clock.move(minutes=5)
+    local_hub.here("claim", "hub-a", "--agent", "ann")
+    assert kinds(local_hub.here("brief", "hub-a", "--json").json).count(("progress", "the parser is fine")) == 1
 
 
 def test_outputs_of_what_it_waited_for_and_the_context_are_in_it(local_hub: Clone) -> None:

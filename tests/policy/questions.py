@@ -56,7 +56,7 @@ def _values(snapshot: Snapshot) -> dict[str, list[Any]]:
         "expected_s": [lambda _: 60.0],
         "longest": [5],
         "change": [Change(claimed, "claim")],
-        "claim": [{"agent": "coder", "token": "t"}],
+        "claim": [{}, {"agent": "coder", "token": "t"}],
         "won": [[("t", ids[0])]],
         "friction.rules": [friction.rules_of(snapshot)],
         "stealing.rules": [None, stealing.rules_of(snapshot)],
