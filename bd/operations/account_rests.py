@@ -23,7 +23,7 @@ def with_rest(
     """Return the change with the rest of the agent's account after a failure of this kind, in the agent's capacity file alone."""
     after = Overlay(snapshot, change)
     account = account_rest.name_for(kind, agent, after)
-    rest = account_rest.next_rest(account, kind, account_rest.rests_of(after, at).get(account), at, resets_at)
+    rest = account_rest.next_rest(account, kind, account_rest.Rests(after, at).by_account.get(account), at, resets_at)
     change = without_rests(change, snapshot, {account})
     path = capacity_path(agent)
     record = Overlay(snapshot, change).record(path) or {"agent": agent}

@@ -7,6 +7,7 @@ failure_kinds.py says after which failures what rests; operations/account_rests.
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 from bd.core.pools import template_of
@@ -44,8 +45,8 @@ class Rest(NamedTuple):
 
     @property
     def needs_person(self) -> bool:
-        """Whether it usually takes a person to end the cause."""
-        return failure_kinds.of(self.reason).until == "a person has looked"
+        """True if it usually takes a person to end the cause."""
+        return failure_kinds.of(self.reason).needs_person
 
     def as_json(self) -> dict[str, str]:
         return {"until": self.until, "reason": self.reason, "account": self.account, "since": self.since}
@@ -116,14 +117,43 @@ def recorded(records: Mapping[str, Mapping[str, Any]]) -> list[tuple[str, Rest]]
     return found
 
 
-def rests_of(snapshot: Snapshot, now: datetime) -> dict[str, Rest]:
-    """Return the rests that count now, by account: those that last, and those whose account still has to be tried."""
-    found: dict[str, Rest] = {}
-    for _, rest in recorded(snapshot.records(CAPACITY_DIR)):
-        if not _is_forgotten(rest, now):
-            before = found.get(rest.account)
-            found[rest.account] = rest if before is None else _joined(before, rest)
-    return found
+class Rests:
+    """The rests at one commit and one instant: made for a decision, then asked about many agents.
+
+    `given` is the installation that an agent is about to work with, if it is known.
+    """
+
+    def __init__(self, snapshot: Snapshot, now: datetime) -> None:
+        self._snapshot, self._now = snapshot, now
+        self._holds: dict[str, Hold | None] = {}
+
+    @cached_property
+    def by_account(self) -> dict[str, Rest]:
+        """The rests that count now: those that last, and those whose account still has to be tried."""
+        found: dict[str, Rest] = {}
+        for _, rest in recorded(self._snapshot.records(CAPACITY_DIR)):
+            if not _is_forgotten(rest, self._now):
+                before = found.get(rest.account)
+                found[rest.account] = rest if before is None else _joined(before, rest)
+        return found
+
+    def hold_of(self, agent: str, given: str = "") -> Hold | None:
+        """Return why the agent's account gives it no work now; None if it may claim."""
+        holds = [hold for rest in self._of(agent, given) if (hold := self._hold(rest)) is not None]
+        return max(holds, key=lambda hold: hold.wait_s, default=None)
+
+    def is_on_trial(self, agent: str, given: str = "") -> bool:
+        """Return whether a rest of the agent's is over but no success has followed yet: then one bead is enough."""
+        return bool(self._of(agent, given))
+
+    def _of(self, agent: str, given: str) -> list[Rest]:
+        names = names_of(agent, self._snapshot, given) if self.by_account else ()
+        return [self.by_account[name] for name in dict.fromkeys(names) if name in self.by_account]
+
+    def _hold(self, rest: Rest) -> Hold | None:
+        if rest.account not in self._holds:
+            self._holds[rest.account] = _hold(rest, self._snapshot, self._now)
+        return self._holds[rest.account]
 
 
 def _joined(one: Rest, other: Rest) -> Rest:
@@ -133,23 +163,6 @@ def _joined(one: Rest, other: Rest) -> Rest:
 
 def _is_forgotten(rest: Rest, now: datetime) -> bool:
     return not rest.needs_person and (now - instant_of(rest.until)).total_seconds() > FORGOTTEN_S
-
-
-def hold_of(agent: str, snapshot: Snapshot, now: datetime, given: str = "") -> Hold | None:
-    """Return why the agent's account gives it no work now; None if it may claim."""
-    holds = [hold for rest in _mine(agent, snapshot, now, given) if (hold := _hold(rest, snapshot, now)) is not None]
-    return max(holds, key=lambda hold: hold.wait_s, default=None)
-
-
-def is_on_trial(agent: str, snapshot: Snapshot, now: datetime, given: str = "") -> bool:
-    """Return whether a rest of the agent's is over but no success has followed yet: then one bead is enough."""
-    return bool(_mine(agent, snapshot, now, given))
-
-
-def _mine(agent: str, snapshot: Snapshot, now: datetime, given: str) -> list[Rest]:
-    rests = rests_of(snapshot, now)
-    names = names_of(agent, snapshot, given) if rests else ()
-    return [rests[name] for name in dict.fromkeys(names) if name in rests]
 
 
 def _hold(rest: Rest, snapshot: Snapshot, now: datetime) -> Hold | None:
@@ -187,7 +200,7 @@ def next_rest(account: str, kind: str, before: Rest | None, at: datetime, resets
     if resets_at is not None:
         rest_s = min(max(SHORTEST_S, (resets_at - at).total_seconds()), LONGEST_STATED_S)
     else:
-        by_hand = failure_kinds.of(kind).until == "a person has looked"
+        by_hand = failure_kinds.of(kind).needs_person
         least, most = (SHORTEST_BY_HAND_S, LONGEST_BY_HAND_S) if by_hand else (SHORTEST_S, LONGEST_S)
         rest_s = min(least + (at - since).total_seconds(), most)
     found = Rest(account, kind, time_text(since), time_text(at + timedelta(seconds=rest_s)))

@@ -94,7 +94,7 @@ def is_overloaded(name: str, snapshot: Snapshot) -> bool:
     return overload.is_overloaded(tracked(name, snapshot), overload.rules_of(snapshot))
 
 
-def is_resting(name: str, snapshot: Snapshot, now: datetime) -> bool:
+def waits_for_probe(name: str, snapshot: Snapshot, now: datetime) -> bool:
     """Return whether an overloaded agent has to wait until it may try any bead."""
     return is_overloaded(name, snapshot) and _probe_in_s(name, snapshot, now) > 0
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from fnmatch import translate
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING
 
 from bd.core.errors import DoesNotFit
@@ -96,9 +96,7 @@ class Eligibility:
         self._snapshot, self._now = snapshot, now
         self._purse = Purse(agent, snapshot, now)
         self._readiness = Readiness(snapshot, now)
-        self._others: Mapping[str, Mapping[str, Any]] | None = None
-        self._idle: list[Reason | None] = []
-        self._retries: list[frozenset[str] | None] = []
+        self._rests = account_rest.Rests(snapshot, now)
         # One example for each kind of misfit so far, by code; and the beads that do not fit, by the code of their first reason.
         self._misfits: dict[str, Reason] = {}
         self._unfit: dict[str, list[str]] = {}
@@ -108,10 +106,9 @@ class Eligibility:
 
         The codes: paused, offline, draining, resting, pool_full, overloaded, busy.
         """
-        if not self._idle:
-            self._idle.append(self._own_state())
-        return self._idle[0]
+        return self._own_state
 
+    @cached_property
     def _own_state(self) -> Reason | None:
         name, snapshot, now = self.agent, self._snapshot, self._now
         paused = pause_of(snapshot)
@@ -120,7 +117,7 @@ class Eligibility:
         duty = capacity.duty_of(name, snapshot)
         if duty:
             return Reason(duty, f"{name} is {duty}")
-        hold = account_rest.hold_of(name, snapshot, now, self._account)
+        hold = self._rests.hold_of(name, self._account)
         if hold is not None:
             return Reason(account_rest.CODE, hold.text, hold.trial or None)
         if capacity.room(name, snapshot, now) != 0:
@@ -141,21 +138,21 @@ class Eligibility:
         if reason.code == "overloaded":
             wait_s = capacity.probe_in_s(self.agent, self._snapshot, self._now)
         elif reason.code == account_rest.CODE:
-            hold = account_rest.hold_of(self.agent, self._snapshot, self._now, self._account)
+            hold = self._rests.hold_of(self.agent, self._account)
             wait_s = hold.wait_s if hold is not None else 0.0
         return max(1, round(wait_s or interval_of(self._snapshot.agent(self.agent) or {})))
 
     def room(self) -> int | None:
         """Return how many more beads the agent may take; None if there is no limit. An account on trial takes one."""
         room = capacity.room(self.agent, self._snapshot, self._now)
-        is_on_trial = account_rest.is_on_trial(self.agent, self._snapshot, self._now, self._account)
+        is_on_trial = self._rests.is_on_trial(self.agent, self._account)
         return min(1, 1 if room is None else room) if is_on_trial else room
 
     def reasons(self, bead: Bead) -> list[Reason]:
         """Return why the agent may not take this ready bead, apart from the agent's own state; empty if it may."""
         name, snapshot, now = self.agent, self._snapshot, self._now
         reasons: list[Reason] = []
-        if self._own_retries() is not None and bead.id not in (self._own_retries() or ()):
+        if self._own_retries is not None and bead.id not in self._own_retries:
             reasons.append(Reason("overloaded", f"has to wait: {name} is overloaded, and may only retry what it failed itself"))
         agent = snapshot.agent(name)
         routed_to_me = bead.assignee == name
@@ -181,18 +178,20 @@ class Eligibility:
         if short:
             reasons.append(short)
         if agent is not None and not routed_to_me:
-            skill = _skill_reason(bead, name, agent, self._other_agents(), self._readiness)
+            if is_fallback(agent):
+                skill = _fallback_reason(bead, agent, self._polling, self._readiness)
+            else:
+                skill = _skill_reason(bead, name, agent, self._others)
             if skill:
                 reasons.append(skill)
         return reasons
 
+    @cached_property
     def _own_retries(self) -> frozenset[str] | None:
-        """Return the only beads that the agent may take while it is overloaded; None if that does not limit it."""
-        if not self._retries:
-            limited = capacity.is_resting(self.agent, self._snapshot, self._now)
-            retries = capacity.own_retries(self.agent, self._snapshot, self._now) if limited else []
-            self._retries.append(frozenset(bead.id for bead in retries) if limited else None)
-        return self._retries[0]
+        """The only beads that the agent may take while it is overloaded; None if that does not limit it."""
+        if not capacity.waits_for_probe(self.agent, self._snapshot, self._now):
+            return None
+        return frozenset(bead.id for bead in capacity.own_retries(self.agent, self._snapshot, self._now))
 
     def fitting(self, ready: Iterable[Bead]) -> Iterator[Bead]:
         """Yield the ready beads that fit the agent, apart from its own state, judging each as it is requested."""
@@ -250,12 +249,23 @@ class Eligibility:
     def _all_ready(self) -> Iterable[Bead]:
         return ready_beads(self._snapshot, self._now)
 
-    def _other_agents(self) -> Mapping[str, Mapping[str, Any]]:
-        """Return the files of the other agents, by name."""
-        if self._others is None:
-            files = self._snapshot.records(AGENTS_DIR)
-            self._others = {other: fields for other, fields in files.items() if other != self.agent}
-        return self._others
+    @cached_property
+    def _others(self) -> Mapping[str, Mapping[str, Any]]:
+        """The files of the other agents, by name."""
+        files = self._snapshot.records(AGENTS_DIR)
+        return {other: fields for other, fields in files.items() if other != self.agent}
+
+    @cached_property
+    def _polling(self) -> Mapping[str, Mapping[str, Any]]:
+        """The files of the other agents that look for work by themselves now, and not as a fallback."""
+        return {other: fields for other, fields in self._others.items() if not is_fallback(fields) and self._takes_work(other)}
+
+    def _takes_work(self, name: str) -> bool:
+        """Return whether an agent looks for work: it is online, neither set offline nor draining, and its account works."""
+        snapshot, now = self._snapshot, self._now
+        if capacity.duty_of(name, snapshot) is not None or capacity.is_presumed_offline(name, snapshot, now):
+            return False
+        return self._rests.hold_of(name) is None
 
 
 def is_root(bead: Bead, snapshot: Snapshot) -> bool:
@@ -295,15 +305,7 @@ def refuse_overlap(change: Change, snapshot: Snapshot) -> None:
             refuse_rival(bead, after)
 
 
-def _skill_reason(
-    bead: Bead,
-    name: str,
-    agent: Mapping[str, Any],
-    others: Mapping[str, Mapping[str, Any]],
-    readiness: Readiness,
-) -> Reason | None:
-    if is_fallback(agent):
-        return _fallback_reason(bead, agent, others, readiness)
+def _skill_reason(bead: Bead, name: str, agent: Mapping[str, Any], others: Mapping[str, Mapping[str, Any]]) -> Reason | None:
     skills = skills_of(agent)
     if not matches_skills(bead, skills):
         wrong = misspelt_skills(agent)
@@ -316,30 +318,20 @@ def _skill_reason(
 
 
 def _fallback_reason(
-    bead: Bead, agent: Mapping[str, Any], others: Mapping[str, Mapping[str, Any]], readiness: Readiness
+    bead: Bead, agent: Mapping[str, Any], polling: Mapping[str, Mapping[str, Any]], readiness: Readiness
 ) -> Reason | None:
-    """Return why a fallback agent has to wait: 2 cycles of the slowest online agent that fits, else 2 of its own."""
+    """Return why a fallback agent has to wait: 2 cycles of the slowest polling agent that fits, else 2 of its own."""
     snapshot, now = readiness.snapshot, readiness.now
     able = [
         other
-        for other, fields in others.items()
-        if not is_fallback(fields)
-        and matches_skills(bead, skills_of(fields))
-        and set(bead.get("needs", [])) <= set(fields.get("capabilities") or [])
-        and _takes_work(other, snapshot, now)
+        for other, fields in polling.items()
+        if matches_skills(bead, skills_of(fields)) and set(bead.get("needs", [])) <= set(fields.get("capabilities") or [])
     ]
     cycle_s = max(capacity.current_interval_s(other, snapshot) for other in able) if able else interval_of(agent)
     since = readiness.since(bead)
     if since and (now - instant_of(since)).total_seconds() < 2 * cycle_s:
         return Reason("fallback", "is left to the others for two cycles first")
     return None
-
-
-def _takes_work(name: str, snapshot: Snapshot, now: datetime) -> bool:
-    """Return whether the agent looks for work by itself: it is online, neither set offline nor draining, and its account works."""
-    if capacity.duty_of(name, snapshot) is not None or capacity.is_presumed_offline(name, snapshot, now):
-        return False
-    return account_rest.hold_of(name, snapshot, now) is None
 
 
 # --- may it take anything -----------------------------------------------------------------------

@@ -28,6 +28,11 @@ class FailureKind(NamedTuple):
     is_final: bool = False
     counts_for_agent: bool = True
 
+    @property
+    def needs_person(self) -> bool:
+        """True if it usually takes a person to end the cause."""
+        return self.until == _LOOKED
+
 
 TABLE: dict[str, FailureKind] = {
     "timeout": FailureKind(),

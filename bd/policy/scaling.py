@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from bd.core.backoff import grown_s
 from bd.policy import account_rest, capacity
-from bd.policy.eligibility import Eligibility, pause_of, pause_words
+from bd.policy.eligibility import Eligibility, pause_of
 from bd.policy.work_queue import ready_beads
 
 if TYPE_CHECKING:
@@ -65,10 +65,7 @@ def demand(pool: Pool, snapshot: Snapshot, now: datetime) -> int:
 
 
 def why_none(pool: Pool, snapshot: Snapshot, now: datetime) -> str:
-    """Return why no member is needed, as far as there is no demand: the pause, or what its members could claim now."""
-    paused = pause_of(snapshot)
-    if paused:
-        return pause_words(paused)
+    """Return why no member is needed, as far as there is no demand: why its members could claim nothing now."""
     return "; ".join(reason.text for reason in Eligibility(snapshot, pool.name, now).why_none())
 
 
@@ -81,13 +78,15 @@ def held_back(pool: Pool, snapshot: Snapshot, now: datetime) -> str:
     """Return why no more than the minimum is to be started: the fleet is paused, or an account of the pool rests; "" if neither."""
     if pause_of(snapshot):
         return "the fleet is paused"
-    holds = (account_rest.hold_of(name, snapshot, now) for name in (pool.name, *pool.members))
+    rests = account_rest.Rests(snapshot, now)
+    holds = (rests.hold_of(name) for name in (pool.name, *pool.members))
     return next((hold.text for hold in holds if hold is not None), "")
 
 
 def tried_size(pool: Pool, wanted: int | None, running: int, snapshot: Snapshot, now: datetime) -> int | None:
     """Return the wanted size, but no growth beyond one member while the pool's account is tried after a rest."""
-    if wanted is None or not any(account_rest.is_on_trial(name, snapshot, now) for name in (pool.name, *pool.members)):
+    rests = account_rest.Rests(snapshot, now)
+    if wanted is None or not any(rests.is_on_trial(name) for name in (pool.name, *pool.members)):
         return wanted
     return min(wanted, max(1, running))
 

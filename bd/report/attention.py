@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from bd.core.schema import AGENTS_DIR, CAPACITY_DIR
 from bd.core.times import instant_of
 from bd.policy import overload
-from bd.policy.account_rest import names_of, rests_of
+from bd.policy.account_rest import Rests, names_of
 from bd.policy.capacity import duty_of, held_by, is_overloaded, is_presumed_offline, tracked
 from bd.policy.lifecycle import given_back_in_a_row, is_given_back_too_often, waits_for_human
 from bd.report.selection import dead_letters
@@ -75,7 +75,7 @@ def gather(
         _oldest_first(_overloaded(name, snapshot, now) for name in _names(snapshot) if _is_worn_out(name, snapshot)),
         _oldest_first(_given_back(bead, now) for bead in _given_back_too_often(live, snapshot)),
         list(repos),
-        _oldest_first(_outage(rest, snapshot, now) for rest in rests_of(snapshot, now).values()),
+        _oldest_first(_outage(rest, snapshot, now) for rest in Rests(snapshot, now).by_account.values()),
     )
 
 

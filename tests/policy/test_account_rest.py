@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from bd.core.schema import agent_path, capacity_path
+from bd.core.schema import CAPACITY_DIR, agent_path, capacity_path
 from bd.core.times import instant_of, time_text
 from bd.policy import account_rest, stealing
-from bd.policy.account_rest import Rest, hold_of, is_on_trial, name_for, names_of, next_rest
+from bd.policy.account_rest import Hold, Rest, Rests, name_for, names_of, next_rest
 from bd.policy.eligibility import Eligibility
 from tests.clocks import START
 from tests.memory import MemorySnapshot, held, make_bead
@@ -28,6 +28,14 @@ def at(seconds: float) -> str:
 
 def rest(account: str = "red", reason: str = "rate_limit", since_s: float = 0.0, until_s: float = 60.0) -> dict[str, str]:
     return Rest(account, reason, at(since_s), at(until_s)).as_json()
+
+
+def hold_of(agent: str, snapshot: MemorySnapshot, now: Any, given: str = "") -> Hold | None:
+    return Rests(snapshot, now).hold_of(agent, given)
+
+
+def is_on_trial(agent: str, snapshot: MemorySnapshot, now: Any) -> bool:
+    return Rests(snapshot, now).is_on_trial(agent)
 
 
 def a_fleet(*beads: Any, **rests: dict[str, str]) -> MemorySnapshot:
@@ -189,3 +197,23 @@ def test_a_fallback_agent_does_not_wait_for_agents_that_rest() -> None:
 
     assert codes() == ["fallback"]
     assert codes(ann=rest()) == []
+
+
+class Counted(MemorySnapshot):
+    """Counts how often all the capacity files are read."""
+
+    reads = 0
+
+    def records(self, folder: str) -> Any:
+        self.reads += folder == CAPACITY_DIR
+        return super().records(folder)
+
+
+@pytest.mark.parametrize("name", ["ann", "over"])
+def test_the_rests_are_read_once_for_a_decision_however_many_agents_and_beads_there_are(name: str) -> None:
+    files: dict[str, Any] = {agent_path(f"a{number}"): {"account": "red"} for number in range(9)}
+    files |= {agent_path("ann"): {}, agent_path("over"): {"fallback": True}}
+    files |= {capacity_path(f"a{number}"): {"agent": f"a{number}", "last_heartbeat": at(0)} for number in range(9)}
+    snapshot = Counted([make_bead(f"hub-{number}") for number in range(9)], files)
+    list(Eligibility(snapshot, name, START).beads())
+    assert snapshot.reads == 1
