@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from bd.core.model import Overlay
+from bd.core.pools import template_of
 from bd.core.schema import CAPACITY_DIR, capacity_path
 from bd.core.times import instant_of
 from bd.policy import account_rest
@@ -27,6 +28,19 @@ def with_rest(
     change = without_rests(change, snapshot, {account})
     path = capacity_path(agent)
     record = Overlay(snapshot, change).record(path) or {"agent": agent}
+    return change._replace(records={**change.records, path: {**record, "rest": rest.as_json()}})
+
+
+def with_rest_left(change: Change, snapshot: Snapshot, member: str, now: datetime) -> Change:
+    """Return a change that removes a pool member's capacity file, with the rest that was in it moved to its pool's file."""
+    pool = template_of(member, snapshot) or member
+    kept = account_rest.recorded({name: snapshot.record(capacity_path(name)) or {} for name in (member, pool)})
+    counting = account_rest.Rests(snapshot, now).by_account
+    rest = max((rest for _, rest in kept if rest.account in counting), key=lambda rest: rest.until, default=None)
+    if rest is None:
+        return change
+    path = capacity_path(pool)
+    record = Overlay(snapshot, change).record(path) or {"agent": pool}
     return change._replace(records={**change.records, path: {**record, "rest": rest.as_json()}})
 
 

@@ -203,15 +203,19 @@ class ClearAgent(Operation):
 
 @register
 class WakeAgent(Operation):
-    """End the rests of an agent's account, its installation and itself, for all agents that they concern: `agent`."""
+    """End the rests of an agent's account, its installation and itself, for all agents that they concern: `agent`.
+
+    The rest that its own failure began ends, too, wherever the agent works now.
+    """
 
     verb: ClassVar[str] = "agent-wake"
     takes: ClassVar[frozenset[str]] = frozenset({"agent"})
 
     def decide(self, snapshot: Snapshot, context: DecisionContext) -> Change:
         name = known_agent(self.args["agent"], snapshot)
-        accounts = account_rest.names_of(name, snapshot)
         resting = account_rest.recorded(snapshot.records(CAPACITY_DIR))
+        begun = {rest.account for agent, rest in resting if agent == name}
+        accounts = begun.union(account_rest.names_of(name, snapshot))
         rests = [rest for _, rest in resting if rest.account in accounts]
         result = {"agent": name, "accounts": sorted({rest.account for rest in rests})}
         if not rests:

@@ -12,6 +12,7 @@ from bd.core.errors import BadInput, NoSuchAgent
 from bd.core.model import Change, Overlay
 from bd.core.pools import pool_of
 from bd.core.schema import agent_path, capacity_path
+from bd.operations.account_rests import with_rest_left
 from bd.operations.agents import Leaving
 from bd.operations.base import Operation, register
 from bd.operations.capacity_file import with_capacity
@@ -61,7 +62,8 @@ class Retire(Leaving):
     """Clean up after a pool's member that has ended: `agent`, `reason`; `tokens` are the claims it had.
 
     The beads it held under exactly these claims are open again, with no attempt spent; what was routed to it becomes unassigned;
-    its capacity file is removed, unless it holds something under another claim, or was set offline, which is kept.
+    its capacity file is removed, unless it holds something under another claim, or was set offline, which is kept. The rest of its
+    account lasts for the others of the pool.
     """
 
     verb: ClassVar[str] = "pool-retire"
@@ -82,5 +84,6 @@ class Retire(Leaving):
         change = Change(beads, f"{self.verb}: {name} by {self.agent}", touched=tuple(sorted(beads)))
         if duty_of(name, snapshot) == "offline":
             return with_capacity(change, snapshot, [name], context.now) if beads else Change({}, "")
-        gone = {capacity_path(name): None} if snapshot.record(capacity_path(name)) is not None else {}
-        return change._replace(records=gone)
+        if snapshot.record(capacity_path(name)) is None:
+            return change
+        return with_rest_left(change._replace(records={capacity_path(name): None}), snapshot, name, context.now)

@@ -14,6 +14,7 @@ from bd.operations.agents import WakeAgent
 from bd.operations.claims import Claim, Release
 from bd.operations.close import Close
 from bd.operations.fail import Fail
+from bd.operations.pools import Retire
 from bd.policy import failure_kinds
 from bd.policy.account_rest import Rests
 from tests.clocks import START
@@ -137,6 +138,14 @@ def test_who_wakes_another_agent_than_the_one_that_was_refused_is_told_which() -
     assert note.endswith("rests; red does (`bd agent wake ann`)")
 
 
+def test_the_agent_that_was_refused_wakes_its_account_from_wherever_it_works_now() -> None:
+    store = a_store(ann="")
+    fail(store, "ann", claim(store, "ann", account="kit@build-1/ada")[0])
+    claim(store, "ann", account="kit@build-2/ada")
+    store.publish(WakeAgent(agent="ann", **by("Ada", time_text(store.now))))
+    assert resting(store) == {}
+
+
 def test_an_agent_with_a_broken_login_rests_alone_where_no_account_is_stated() -> None:
     store = a_store(ann="", bob="")
     kit = {"account": "kit@build-1/ada"}
@@ -193,3 +202,17 @@ def test_whatever_the_order_every_bead_is_done_and_no_attempt_is_used() -> None:
     beads = [store.bead(f"hub-{letter}") for letter in "abcdefgh"]
     assert [(bead.status, bead.attempts_counted) for bead in beads] == [("closed", 1)] * 8
     assert claims <= 5
+
+
+@pytest.mark.parametrize("member", ["swarm-1", "toast", "swarm"])
+@pytest.mark.parametrize("has_its_own", [False, True])
+def test_a_member_of_a_pool_that_ends_leaves_the_rest_to_the_others(member: str, has_its_own: bool) -> None:
+    pool = {"name": "swarm", "account": "red", "pool": {"max": 3, "names": ["toast"]}}
+    own = {capacity_path("swarm"): {"agent": "swarm", "idle": True}} if has_its_own else {}
+    store = MemoryStore(make_bead("hub-a"), records={agent_path("swarm"): pool, **own})
+    fail(store, member, claim(store, member)[0])
+    store.publish(Retire(agent=member, reason="it ended", **by("pool", time_text(store.now))))
+    assert resting(store) == {"red": "2026-02-21T15:01:00Z"}
+    assert [name for name, one in store.tip.records(".agent-status/").items() if one.get("rest")] == ["swarm"]
+    with pytest.raises(AgentBusy):
+        claim(store, "swarm-2")
