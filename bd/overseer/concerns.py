@@ -1,4 +1,4 @@
-"""What needs a person and is no bead yet: an overloaded agent, a silent one, a damaged file.
+"""What needs a person and is no bead yet: an overloaded agent, a silent one, a refused account, a damaged file.
 
 Each gets one bead that waits for a person, and is closed once the cause is over. Dead letters, questions and stalls are beads
 already; what this clone could not publish concerns this clone alone.
@@ -24,11 +24,20 @@ AT_ONCE = 5
 
 
 class Concern(NamedTuple):
-    """Something that needs a person: a key that names this occurrence of it, a title, and what the person is asked."""
+    """Something that needs a person: what it is about, since when, a title, and what the person is asked.
 
-    key: str
+    `since` may move while it lasts: it only keeps the bead of an occurrence apart from those of earlier ones.
+    """
+
+    about: str
+    since: str
     title: str
     question: str
+
+    @property
+    def key(self) -> str:
+        """The idempotency key of its bead."""
+        return f"{LABEL}/{self.about}/{self.since}"
 
     def spec(self) -> dict[str, Any]:
         """Return the fields of its bead."""
@@ -41,6 +50,7 @@ def concerns_of(found: Attention) -> list[Concern]:
     return [
         *(_overloaded(one) for one in found.overloaded),
         *(_offline(one) for one in found.offline),
+        *(_refused(one) for one in found.outages if one.get("needs_person")),
         *(_damaged(one) for one in found.damaged),
     ]
 
@@ -48,35 +58,47 @@ def concerns_of(found: Attention) -> list[Concern]:
 def _overloaded(one: dict[str, Any]) -> Concern:
     name = one["agent"]
     asked = f"{one['failed']} of its last {one['of']} attempts failed. Read its log, fix the cause, `bd agent clear {name}`."
-    return Concern(f"{LABEL}/overloaded/{name}/{one.get('since', '')}", f"Agent {name} is overloaded", asked)
+    return Concern(f"overloaded/{name}", one.get("since", ""), f"Agent {name} is overloaded", asked)
 
 
 def _offline(one: dict[str, Any]) -> Concern:
     name = one["agent"]
     asked = f"No heartbeat for {age_text(one['age_s'])} when this was filed. Start it again, or `bd offline {name}`."
-    return Concern(f"{LABEL}/offline/{name}/{one.get('since', '')}", f"Agent {name} has fallen silent", asked)
+    return Concern(f"offline/{name}", one.get("since", ""), f"Agent {name} has fallen silent", asked)
+
+
+def _refused(one: dict[str, Any]) -> Concern:
+    account, agents = one["account"], one.get("agents") or []
+    wakes = f"`bd agent wake {agents[0]}`" if agents else "`bd agent wake NAME`"
+    asked = f"Its agents ({', '.join(agents) or 'none now'}) get no work. Log in again or pay, then {wakes}."
+    return Concern(f"refused/{account}", one["since"], f"The account {account} is refused: {one['reason']}", asked)
 
 
 def _damaged(one: dict[str, Any]) -> Concern:
     path, reason = one["path"], one["reason"]
-    key = f"{LABEL}/damaged/{path}/{crc32(reason.encode()):08x}"
-    return Concern(key, f"{path} can't be read", f"It {reason}. `bd doctor` says more.")
+    return Concern(
+        f"damaged/{path}", f"{crc32(reason.encode()):08x}", f"{path} can't be read", f"It {reason}. `bd doctor` says more."
+    )
 
 
 def filed(snapshot: Snapshot) -> dict[str, Bead]:
-    """Return the open beads about concerns, by key."""
+    """Return the open beads about concerns, by what each is about."""
     heads = [bead.id for bead in snapshot.live() if LABEL in bead.labels]
-    found = ((str(bead.get("idempotency_key") or ""), bead) for bead in snapshot.wholes(heads))
-    return {key: bead for key, bead in found if key.startswith(f"{LABEL}/")}
+    keys = ((str(bead.get("idempotency_key") or ""), bead) for bead in snapshot.wholes(heads))
+    return {_about(key): bead for key, bead in keys if key.startswith(f"{LABEL}/")}
+
+
+def _about(key: str) -> str:
+    return key.removeprefix(f"{LABEL}/").rpartition("/")[0]
 
 
 def unfiled(found: Attention, snapshot: Snapshot) -> list[Concern]:
     """Return the concerns without an open bead, as many as are filed at once."""
     there = filed(snapshot)
-    return [one for one in concerns_of(found) if one.key not in there][:AT_ONCE]
+    return [one for one in concerns_of(found) if one.about not in there][:AT_ONCE]
 
 
 def over(found: Attention, snapshot: Snapshot) -> list[Bead]:
     """Return the open beads whose concern is over."""
-    current = {one.key for one in concerns_of(found)}
-    return [bead for key, bead in filed(snapshot).items() if key not in current]
+    current = {one.about for one in concerns_of(found)}
+    return [bead for about, bead in filed(snapshot).items() if about not in current]

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 EVERY_S = 900.0
 SUMMARY_PATH = "DAILY.md"
 _DAY = "<!-- summary of {} -->"
-# What a person is asked for, in the words of a summary.
-_KINDS = {
+# What a person is asked for, in the words of a summary; what concerns one clone alone is left out.
+KINDS = {
     "dead_letters": "dead letters (`bd dlq list`)",
     "waiting": "questions (`bd answer ID TEXT`)",
     "stalled": "stalled claims (`bd stalled`)",
@@ -33,6 +33,7 @@ _KINDS = {
     "damaged": "damaged files (`bd doctor`)",
     "overloaded": "overloaded agents (`bd agent clear NAME`)",
     "given_back": "beads given back again and again (`bd show ID`)",
+    "outages": "accounts that rest (`bd agent wake NAME`)",
 }
 
 
@@ -117,9 +118,13 @@ def _listed(counts: Mapping[str, int]) -> str:
 
 def _needs(found: Attention) -> Iterator[str]:
     entries = found._asdict()
-    for kind, words in _KINDS.items():
-        names = [markdown.escaped(str(one.get("id") or one.get("agent") or one.get("path"))) for one in entries[kind]]
+    for kind, words in KINDS.items():
+        names = [markdown.escaped(_name_of(one)) for one in entries[kind]]
         if names:
             yield f"- {len(names)} {words}: {', '.join(names[:10])}{' ...' if len(names) > 10 else ''}"
-    if not any(entries[kind] for kind in _KINDS):
+    if not any(entries[kind] for kind in KINDS):
         yield "Nothing."
+
+
+def _name_of(entry: Mapping[str, Any]) -> str:
+    return next(str(entry[key]) for key in ("id", "agent", "account", "path") if entry.get(key))
