@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from bd.core.code_repos import NONE
+from bd.core.code_repos import repos_of
 from bd.core.errors import BadInput
-from bd.core.schema import REPOS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -19,9 +18,8 @@ def refuse_undelivered(specs: Sequence[Mapping[str, Any]], snapshot: Snapshot) -
 
     Raises BadInput.
     """
-    given = snapshot.config().get(REPOS)
-    entries = given if isinstance(given, dict) else {}
-    kept = {name for name, entry in entries.items() if isinstance(entry, dict) and entry.get("deliver") == NONE}
+    repos, _ = repos_of(snapshot.config())
+    kept = {name for name, repo in repos.items() if not repo.is_delivered}
     by_name = {spec["name"]: spec for spec in specs if spec.get("name")}
     for spec in specs if kept else ():
         for edge in (*(spec.get("depends_on") or ()), *(spec.get("deps") or ())):
