@@ -133,6 +133,13 @@ def test_every_point_has_one_row() -> None:
         assert row.state == "as written" or len(row.state.partition(": ")[2]) > 10, row
 
 
+def test_the_tests_that_show_a_point_are_there() -> None:
+    named = [found for part in parts() for row in part.rows for found in re.findall(r"`(tests/[^`:]+)::(\w+)`", row.state)]
+    assert named
+    for file, test in named:
+        assert f"def {test}(" in (PAGE.parents[1] / file).read_text(encoding="utf-8"), (file, test)
+
+
 @pytest.mark.one_in(14)
 @pytest.mark.parametrize("part", parts(), ids=lambda part: part.title)
 def test_the_commands_print_what_the_page_says(part: Part, clone: Callable[[str], Clone], tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from bd.worker.stealing import steal
 from tests.race.history import subjects
 from tests.race.processes import at_once
 from tests.race.seeds import seed
-from tests.runtime import open_clone
+from tests.runtime import RUNTIME, open_clone
 from tests.truth import all_beads, tip, tip_bead
 
 if TYPE_CHECKING:
@@ -77,6 +77,24 @@ def test_a_bead_that_is_claimed_meanwhile_is_not_moved(fleet: Clone, clone: Clon
     assert first not in moved
     assert len(moved) == 3, "decided again, another one took its place"
     assert tip_bead(hub, first).assignee == "iris"
+
+
+def test_a_loop_goes_round_every_five_minutes(local_hub: Clone, monkeypatch: pytest.MonkeyPatch) -> None:
+    local_hub.here("agent", "add", "iris")
+    local_hub.here("agent", "add", "loom")
+    local_hub.here("poll", "--agent", "loom", env=EARLIER, code=3)
+    pauses: list[float] = []
+
+    def sleep(seconds: float) -> None:
+        pauses.append(seconds)
+        if len(pauses) == 2:
+            raise KeyboardInterrupt
+        seed(local_hub, *(f"hub-n{number:02}" for number in range(12)), assignee="iris")
+
+    monkeypatch.setattr(RUNTIME, "sleep", sleep)
+    looped = local_hub.here("rebalance", "--loop", code=130)
+    assert pauses == [300.0, 300.0]
+    assert looped.out.count("from iris to loom") == 3, "they waited when it looked for the second time"
 
 
 def test_an_agent_that_finds_nothing_steals_at_once_where_the_hub_allows_it(fleet: Clone, hub: Path) -> None:
