@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from zlib import crc32
 
 from bd.core.times import age_text
+from bd.policy.triggers import spent_keys
 
 if TYPE_CHECKING:
     from typing import Any
@@ -93,9 +94,11 @@ def _about(key: str) -> str:
 
 
 def unfiled(found: Attention, snapshot: Snapshot) -> list[Concern]:
-    """Return the concerns without an open bead, as many as are filed at once."""
+    """Return the concerns without an open bead, as many as are filed at once. One whose bead a person has closed is settled."""
     there = filed(snapshot)
-    return [one for one in concerns_of(found) if one.about not in there][:AT_ONCE]
+    new = [one for one in concerns_of(found) if one.about not in there]
+    settled = spent_keys(snapshot) if new else set()
+    return [one for one in new if one.key not in settled][:AT_ONCE]
 
 
 def over(found: Attention, snapshot: Snapshot) -> list[Bead]:

@@ -9,7 +9,7 @@ import pytest
 
 from bd.core.schema import agent_path, capacity_path
 from bd.core.times import time_text
-from bd.overseer.concerns import concerns_of, over, unfiled
+from bd.overseer.concerns import AT_ONCE, concerns_of, over, unfiled
 from bd.overseer.pages import KINDS
 from bd.report.attention import Attention, gather
 from tests.clocks import START
@@ -66,6 +66,17 @@ def test_a_concern_that_goes_on_keeps_its_bead_whenever_it_was_seen_last(kind: A
     assert over(needs(later), later) == []
     ended = hub({"last_heartbeat": at(0)}, bead)
     assert [one.id for one in over(needs(ended), ended)] == [bead.id]
+
+
+def test_what_a_person_has_closed_is_settled_and_takes_nobodys_place() -> None:
+    names = [f"a{number}" for number in range(AT_ONCE + 1)]
+    records = {path: one for name in names for path, one in ((agent_path(name), {}), (capacity_path(name), silent(at(-900))))}
+    snapshot = MemorySnapshot([], records)
+    first = unfiled(needs(snapshot), snapshot)
+    assert len(first) == AT_ONCE
+    closed = [make_bead(f"hub-{one.about[-2:]}", **{**one.spec(), "status": "closed"}) for one in first]
+    snapshot = MemorySnapshot(closed, records)
+    assert [one.about for one in unfiled(needs(snapshot), snapshot)] == [f"offline/{names[-1]}"]
 
 
 @pytest.mark.parametrize("kind", [overloaded, silent, refused])
