@@ -88,9 +88,9 @@ class Close(Operation):
         beads, done, failed = self.each(self.args["ids"], snapshot, finish)
         change = Change(beads, subject("close", done, self.by), touched=tuple(done), failures=tuple(failed))
         change = self._with_news(self._with_files(change), snapshot, context, notes)
-        change = with_capacity(change, snapshot, owners, context.now, alive=self.agent if self.agent in owners else None)
+        alive = self.agent if self.agent in owners else None
         # before the next claim: finishing a bead may end an overload
-        change = with_capacity(change, snapshot, [ending.agent for ending in endings], context.now, endings=endings)
+        change = with_capacity(change, snapshot, owners, context.now, alive=alive, endings=endings)
         if self.args.get("next") and not failed:
             change = self._with_next(change, snapshot, context)
         return change
