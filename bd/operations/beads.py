@@ -64,8 +64,8 @@ class Update(Operation):
         if self.args.get("set", {}).get("exclusive"):
             refuse_overlap(change, snapshot)
         if self.args.get("status") or "assignee" in self.args.get("set", {}):
-            change = with_capacity(change, snapshot, owners, context.now)
-        return with_capacity(change, snapshot, [ending.agent for ending in endings], context.now, endings=endings)
+            change = with_capacity(change, snapshot, owners, context.now, endings=endings)
+        return change
 
     def exact_form(self, change: Change, before: Snapshot) -> dict[str, Any]:
         form = super().exact_form(change, before)
