@@ -25,7 +25,8 @@ from bd.core import errors, schema
 from bd.core.settings import KEYS, PLACE_KEYS
 from bd.core.times import duration_text
 from bd.policy.roles import ROLES
-from tests.running import run_here
+from tests.race.seeds import put
+from tests.running import Clone, run_here
 from tests.sealing import GIT_CONFIGURATION
 from tests.terminal import Session, typed_in, with_bd
 
@@ -220,6 +221,7 @@ def test_the_readme_leads_to_every_page() -> None:
 # --- the examples of the help -----------------------------------------------------------
 
 # What has to have happened before an example makes sense.
+REMEMBERED = ['remember "the tests need port 8080" --key test-port']
 BEFORE = {
     "start": ["claim hub-7k3q --agent codemonkey --reserve"],
     "release": ["claim hub-7k3q"],
@@ -244,6 +246,10 @@ BEFORE = {
     "answer": ["wait-human hub-7k3q --reason 'which logo?'"],
     "reopen": ["close hub-7k3q"],
     "undo": ["update hub-7k3q --priority 0"],
+    "bd recall port": REMEMBERED,
+    "bd recall port --json": REMEMBERED,
+    "forget": REMEMBERED,
+    "bd token create --claim hub-7k3q": ["claim hub-7k3q"],
     "resume": ["pause"],
     "undrain": ["drain codemonkey"],
     "bd identity allow": ["identity init"],
@@ -270,6 +276,8 @@ NOT_RUN = {
     "bd wait --agent codemonkey && ./agent.sh": "the command is the agent's own",
     "bd wait --agent codemonkey --via https://fleet.example.org": "nobody is at that address",
     "bd board --watch": "goes on for ever, in a terminal",
+    "bd overseer --skip board,summary": "goes on for ever; tests/overseer has its tests",
+    "bd token revoke 5b1f09ac": "there is no such token",
     **dict.fromkeys(
         ("repo add", "repo show", "repo remove", "repo check", "workspace path", "workspace enter"), "tests/repos has its tests"
     ),
@@ -314,6 +322,9 @@ def examples_hub(templates: Path, tmp_path_factory: pytest.TempPathFactory) -> P
         "agent add codemonkey --max 9 --skills ''",
     ):
         run_here(*shlex.split(words), cwd=folder, env={"BD_AGENT": "codemonkey"})
+    with open(folder / ".beads" / "agents" / "codemonkey.yaml", "a", encoding="utf-8") as file:
+        file.write("may: [remember]\n")
+    put(Clone(folder), ".beads", "codemonkey may remember")
     return folder
 
 
@@ -413,6 +424,8 @@ NOT_TYPED = {
     "bd work --agent codemonkey --with claude --folder ../relay": "needs a program; tests/fleet has its tests",
     "bd work --agent codemonkey --with codex -- --profile ci": "needs a program; tests/fleet has its tests",
     "bd board --watch": "goes on for ever, in a terminal",
+    "bd overseer --skip board,summary": "goes on for ever; tests/overseer has its tests",
+    "bd token revoke 5b1f09ac": "there is no such token",
     "bd log --follow": "goes on for ever; tests/report has its tests",
     "bd identity allow codemonkey codemonkey.pub": "there is no such key",
     "bd identity revoke codemonkey": "it was not allowed",
