@@ -190,8 +190,13 @@ def _caches(value: Any) -> dict[str, str]:
     return {str(variable): str(folder) for variable, folder in value.items()}
 
 
+def is_filter(text: str) -> bool:
+    """Return whether a text is a filter of git's for the objects to fetch."""
+    return bool(_FILTER.match(text))
+
+
 def _filter(value: Any) -> str:
-    if not _FILTER.match(_text(value)):
+    if not is_filter(_text(value)):
         raise BadInput(f"must be a filter of git's, not {value!r}", hint="such as blob:none or blob:limit=1m")
     return str(value)
 

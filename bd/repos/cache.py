@@ -11,6 +11,7 @@ import os
 from typing import TYPE_CHECKING
 
 from bd.core import files, urls
+from bd.core.code_repos import is_filter
 from bd.core.errors import TryAgain
 from bd.repos.folders import digest_of, made, state_folder
 from bd.store.git.create import unreachable
@@ -79,6 +80,8 @@ class Cache:
             kind = "sha256" if self.entry and len(tip_at(self.entry.url, "HEAD")[1]) == _SHA256_DIGITS else "sha1"
             self.run("init", "--quiet", "--bare", "--template=", f"--object-format={kind}", self.git_dir)
             files.replace(os.path.join(self.git_dir, "format"), kind)
+        if self.filter != self._noted("filter"):
+            files.replace(os.path.join(self.git_dir, "filter"), self.filter)
         wanted = self._settings()
         path = os.path.join(self.git_dir, "config")
         with open(path, encoding="utf-8", errors="replace") as file:
@@ -89,9 +92,21 @@ class Cache:
         with contextlib.suppress(FileNotFoundError):  # it borrows from nobody
             os.unlink(os.path.join(self.git_dir, "objects", "info", "alternates"))
 
+    @property
+    def filter(self) -> str:
+        """git's filter of what is fetched. What was ever fetched with one lacks objects for good, whatever the entry says now."""
+        noted = self._noted("filter")
+        return (self.entry.clone.filter if self.entry else "") or (noted if is_filter(noted) else "")
+
+    def _noted(self, name: str) -> str:
+        """Return what is noted about it; "" if nothing is."""
+        try:
+            with open(os.path.join(self.git_dir, name), encoding="utf-8", errors="replace") as file:
+                return file.read().strip()
+        except FileNotFoundError:
+            return ""
+
     def _settings(self) -> str:
-        with open(os.path.join(self.git_dir, "format"), encoding="ascii") as file:
-            kind = file.read().strip()
         lines = [
             "[core]",
             "repositoryformatversion = 1",
@@ -99,11 +114,11 @@ class Cache:
             "bare = true",
             "[extensions]",
         ]
-        lines += ["preciousObjects = true", *(["objectFormat = sha256"] if kind == "sha256" else [])]
-        if self.entry and self.entry.clone.filter:
+        lines += ["preciousObjects = true", *(["objectFormat = sha256"] if self._noted("format") == "sha256" else [])]
+        if self.entry and self.filter:
             url = self.entry.url.replace("\\", "\\\\").replace('"', '\\"')
             lines += ["partialClone = origin", '[remote "origin"]', f'url = "{url}"', "promisor = true"]
-            lines += [f"partialclonefilter = {self.entry.clone.filter}"]
+            lines += [f"partialclonefilter = {self.filter}"]
         return "\n".join([*lines, "[gc]", "auto = 0", ""])
 
     def fetch(self) -> None:
@@ -111,7 +126,7 @@ class Cache:
         assert self.entry is not None
         refspecs = [f"+refs/heads/*:{REMOTES}*", "+refs/tags/*:refs/tags/*"]
         refspecs += [f"^refs/heads/{self._but_branch}"] if self._but_branch else []
-        kept = [f"--filter={self.entry.clone.filter}"] if self.entry.clone.filter else []
+        kept = [f"--filter={self.filter}"] if self.filter else []
         source = "origin" if kept else self.entry.url
         flags = ("--quiet", "--no-tags", "--prune", "--no-write-fetch-head", "--no-recurse-submodules", "--no-auto-gc")
         with self.locked():

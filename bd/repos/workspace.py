@@ -271,12 +271,12 @@ def _clone(workspace: Workspace, entry: Repo, cache: Cache) -> None:
     repo = GitRepo(workspace.git_dir, workspace.git_dir, workspace.folder, timeout_s=cache.repo.timeout_s)
     repo.run("config", "remote.origin.url", entry.url)
     repo.run("config", "--replace-all", "remote.origin.fetch", f"+refs/heads/*:{REMOTES}*")
-    if entry.clone.filter:
+    if cache.filter:
         for key, value in (
             ("core.repositoryFormatVersion", "1"),
             ("extensions.partialClone", "origin"),
             ("remote.origin.promisor", "true"),
-            ("remote.origin.partialclonefilter", entry.clone.filter),
+            ("remote.origin.partialclonefilter", cache.filter),
         ):
             repo.run("config", key, value)
 

@@ -230,6 +230,21 @@ def test_sparse_and_partial_clones_come_back_whole(site: Site) -> None:
     assert git(one["git_dir"], "diff", "--name-only", f"{left['commit']}^", left["commit"]) == "readme"
 
 
+def test_what_was_once_fetched_in_part_is_so_for_good(site: Site) -> None:
+    """Whatever the entry says by now, objects are missing in the cache."""
+    site.commit("main", "gone", "of an earlier day\n")
+    site.commit("main", "gone", "of today\n")
+    git(site.code, "config", "uploadpack.allowFilter", "true")
+    site.clone.here("repo", "add", "relay", f"file://{site.code}", "--filter", "blob:none")
+    first = site.begin(site.bead())
+    first.finish(site.hub(), {}, is_current=True)
+    (one,) = site.clone.here("workspace", "list", "--json").json
+    assert git(one["git_dir"], "config", "remote.origin.partialclonefilter") == "blob:none"
+    site.clone.here("repo", "add", "relay", f"file://{site.code}", "--filter", "")
+    second = site.begin(site.bead())
+    assert git(second.folder, "show", "HEAD~1:gone") == "of an earlier day"
+
+
 def test_housekeeping_removes_after_three_days_and_not_what_somebody_holds(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     beads = [site.bead(), site.bead()]
     attempts = [site.begin(bead) for bead in beads]
