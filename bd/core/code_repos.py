@@ -30,7 +30,7 @@ _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,99}\Z")
 _NOT_A_CACHE = re.compile(
     r"(?:BD_|BEADS_|GIT_|LD_|DYLD_)|(?:PATH|HOME|IFS|ENV|BASH_ENV|SHELL|PYTHONPATH|PYTHONHOME|NODE_OPTIONS)\Z"
 )
-_SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([kMGT]?)B?\Z")
+_SIZE = re.compile(r"(\d{1,15}(?:\.\d{1,15})?)\s*([kMGT]?)B?\Z")
 _UNITS = {"": 1, "k": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
 _FILTER = re.compile(r"(?:blob:none|blob:limit=\d+[kmg]?|tree:\d+)\Z")
 _LONGEST = 4000
@@ -89,7 +89,7 @@ def repos_of(config: Mapping[str, Any]) -> tuple[dict[str, Repo], dict[str, str]
     """Return the entries of a hub's settings by name, and what is wrong with the others."""
     given = config.get(REPOS)
     found, wrong = {}, {}
-    for name, fields in sorted(given.items()) if isinstance(given, dict) else ():
+    for name, fields in sorted(given.items(), key=lambda one: str(one[0])) if isinstance(given, dict) else ():
         try:
             found[str(name)] = read_repo(str(name), fields)
         except BadInput as error:

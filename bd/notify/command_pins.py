@@ -70,8 +70,12 @@ def asked_for(hub: Clone, snapshot: CachedSnapshot) -> list[Asked]:
 def repos_asked_for(snapshot: Snapshot) -> list[Asked]:
     """Return the entries of code repositories in the hub. Their commands run files of those, none of the hub."""
     given = snapshot.config().get(REPOS)
-    entries = sorted(given.items()) if isinstance(given, dict) else []
-    return [_asked(f"{_REPO}{name}", entry_text(fields), {}, {}) for name, fields in entries]
+    return [repo_asked(name, fields) for name, fields in _entries(given)] if isinstance(given, dict) else []
+
+
+def repo_asked(name: str, fields: Any) -> Asked:
+    """Return the entry of a code repository as something to pin."""
+    return _asked(f"{_REPO}{name}", entry_text(fields), {}, {})
 
 
 def _asked(name: str, text: str, files: Mapping[str, str], runs: Mapping[str, str]) -> Asked:
@@ -83,8 +87,8 @@ def _asked(name: str, text: str, files: Mapping[str, str], runs: Mapping[str, st
 
 def _commands(snapshot: Snapshot) -> Iterator[tuple[str, str, dict[str, str]]]:
     for agent, fields in sorted(snapshot.records(".beads/agents/").items()):
-        given: Mapping[str, Any] = fields.get("pool") or {}
-        if not given and fields.get("start"):
+        given = fields["pool"] if isinstance(fields.get("pool"), dict) else {}
+        if fields.get("pool") is None and fields.get("start"):
             yield f"agents/{agent}.start", str(fields["start"]), _run_of(agent, fields)
         for key in POOL_COMMANDS:
             if given.get(key):
@@ -93,10 +97,15 @@ def _commands(snapshot: Snapshot) -> Iterator[tuple[str, str, dict[str, str]]]:
     for key in CONFIG_COMMANDS:
         found = config.get(key)
         if isinstance(found, dict):
-            for name, text in sorted(found.items()):
+            for name, text in _entries(found):
                 yield f"config.{key}.{name}", str(text), {}
         elif found:
             yield f"config.{key}", str(found), {}
+
+
+def _entries(given: Mapping[Any, Any]) -> list[tuple[str, Any]]:
+    """Return the entries of a map that somebody wrote, in order; YAML may have read a name as a number."""
+    return sorted(((str(name), value) for name, value in given.items()), key=lambda one: one[0])
 
 
 def _run_of(agent: str, file: Mapping[str, Any]) -> dict[str, str]:

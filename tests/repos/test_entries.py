@@ -95,6 +95,12 @@ def test_one_bad_entry_leaves_the_others() -> None:
     assert ([*found], [*wrong]) == (["good"], ["bad", "worse"])
 
 
+@pytest.mark.parametrize("size", ["9" * 400, "1." + "9" * 400, 10**400])
+def test_an_entry_that_no_machine_has_room_for_is_not_valid(size: Any) -> None:
+    found, wrong = repos_of({"repos": {1: GOOD, "vast": {**GOOD, "clone": {"min_free": size}}}})
+    assert ([*found], [*wrong]) == (["1"], ["vast"])
+
+
 def test_misspelt_keys_of_an_entry_are_named() -> None:
     found = unknown_keys(".beads/config.yaml", {"repos": {"relay": {**GOOD, "setpu": "x", "clone": {"filtre": 1}}}})
     assert [(one.key, one.nearest) for one in found] == [
