@@ -14,7 +14,7 @@ import tempfile
 from typing import TYPE_CHECKING, NamedTuple
 
 from bd.repos.cache import AUTHOR
-from bd.store.git.repository import GitFailed
+from bd.store.git.repository import GitFailed, GitTimeout
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -75,7 +75,7 @@ def keep(workspace: Workspace, cache: Cache, runtime: Runtime, *, with_ignored: 
         return found
     borrowed = cache.git_dir if workspace.url else None
     with cache.locked():
-        for number, tree in enumerate(_trees(workspace.folder)):
+        for number, tree in enumerate(_trees(workspace.folder, found.wrong)):
             flaw = flaw_of(tree.git_dir, workspace.folder, borrowed)
             if flaw:
                 found.wrong.append(f"{tree.folder}: {flaw}")
@@ -85,7 +85,7 @@ def keep(workspace: Workspace, cache: Cache, runtime: Runtime, *, with_ignored: 
             reader = _Reader(workspace, cache, tree, number)
             try:
                 reader.keep(with_ignored=with_ignored)
-            except GitFailed as error:
+            except (GitFailed, GitTimeout, OSError) as error:
                 found.wrong.append(f"{tree.folder}: {error}")
             found.wrong.extend(reader.wrong)
         found.kept.extend(kept_of(workspace, cache))
@@ -99,17 +99,21 @@ class _Tree(NamedTuple):
     git_dir: str
 
 
-def _trees(folder: str) -> Iterator[_Tree]:
-    """Yield the workspace, and every repository within it: submodules, and those that somebody cloned there."""
+def _trees(folder: str, wrong: list[str]) -> Iterator[_Tree]:
+    """Yield the workspace, and every repository within it: submodules, and those that somebody cloned there.
+
+    `wrong` gets what can't be looked into: git itself only warns of a folder that it can't read.
+    """
     yield _Tree(folder, os.path.join(folder, ".git") if os.path.lexists(os.path.join(folder, ".git")) else "")
     left = _MOST_REPOSITORIES
-    for above, folders, names in os.walk(folder):
+    for above, folders, names in os.walk(folder, onerror=lambda error: wrong.append(str(error))):
         if above != folder and (".git" in folders or ".git" in names):
+            if not left:
+                wrong.append(f"{folder}: it has more than {_MOST_REPOSITORIES} repositories within it")
+                return
             left -= 1
             yield _Tree(above, _git_dir_of(above))
         folders[:] = [name for name in folders if name != ".git"]
-        if not left:
-            return
 
 
 def _git_dir_of(folder: str) -> str:
@@ -143,11 +147,14 @@ def flaw_of(git_dir: str, workspace: str, borrowed: str | None) -> str:
             link = next((name for name in (*folders, *names) if os.path.islink(os.path.join(above, name))), None)
             if link:
                 return f"{os.path.join(above, link)} is a link"
-    try:
-        with open(os.path.join(git_dir, "objects", "info", "alternates"), encoding="utf-8") as file:
-            lines = file.read().split("\n")
-    except FileNotFoundError:
+    path = os.path.join(git_dir, "objects", "info", "alternates")
+    if not os.path.lexists(path):
         return ""
+    if not os.path.isfile(path):  # a pipe might never end
+        return "its .git/objects/info/alternates is no file"
+    try:
+        with open(path, encoding="utf-8") as file:
+            lines = file.read().split("\n")
     except (OSError, UnicodeDecodeError):
         return "its .git/objects/info/alternates can't be read"
     allowed = {"", os.path.join(workspace, ".git", "objects")} | ({os.path.join(borrowed, "objects")} if borrowed else set())
@@ -242,11 +249,12 @@ class _Reader:
         kept = self._cache.repo.refs(self._workspace.kept_refs.rstrip("/"))
         unpushed = self._cache.unpushed([*{*kept.values()}])
         gone = [ref for ref, oid in kept.items() if oid not in unpushed]
-        lost = [ref for ref in kept if "/detached/" in ref or "-detached/" in ref]
-        for ref in lost:
-            others = [oid for other, oid in kept.items() if other not in lost and "uncommitted" not in other]
-            if ref not in gone and any(self._cache.is_ancestor(kept[ref], oid) for oid in others):
-                gone.append(ref)
+        lost = {ref: oid for ref, oid in kept.items() if "/detached/" in ref or "-detached/" in ref}
+        others = [oid for ref, oid in kept.items() if ref not in lost and "uncommitted" not in ref]
+        if lost and others:
+            lines = "".join(f"{line}\n" for line in (*lost.values(), *(f"^{oid}" for oid in others))).encode()
+            alone = {*self._cache.run("rev-list", "--stdin", data=lines)[1].split()}
+            gone += [ref for ref, oid in lost.items() if oid not in alone and ref not in gone]
         self._cache.repo.update_refs([(ref, None, kept[ref]) for ref in gone])
 
     # --- files ---
@@ -280,7 +288,7 @@ class _Reader:
             env["GIT_ALTERNATE_OBJECT_DIRECTORIES"] = os.path.join(self._cache.git_dir, "objects")
         return env
 
-    def _run(self, env: dict[str, str], *args: str, check: bool = True) -> tuple[int, str, str]:
+    def _run(self, env: dict[str, str], *args: str, data: bytes | None = None, check: bool = True) -> tuple[int, str, str]:
         place = ("--git-dir", self._cache.git_dir, "--work-tree", self._tree.folder, "-C", self._tree.folder)
         settings = [
             "-c",
@@ -294,7 +302,7 @@ class _Reader:
         ]
         if not self._number and os.path.exists(self._workspace.exclude_file):
             settings += ["-c", f"core.excludesFile={self._workspace.exclude_file}"]
-        return self._cache.run(*settings, *place, *args, check=check, env={**env, "GIT_LFS_SKIP_SMUDGE": "1"})
+        return self._cache.run(*settings, *place, *args, data=data, check=check, env={**env, "GIT_LFS_SKIP_SMUDGE": "1"})
 
     def _head(self) -> str | None:
         """Return the commit that is checked out."""
@@ -305,14 +313,29 @@ class _Reader:
         return oid if _OID.match(oid) else None
 
     def _take_index(self, env: dict[str, str], head: str | None) -> None:
-        """Begin with a copy of the repository's index, which knows what has not changed; else with HEAD."""
+        """Begin with a copy of the repository's index, which knows what has not changed; else with HEAD.
+
+        Files that git was told to overlook are looked at, too.
+        """
         index = os.path.join(self._tree.git_dir, "index") if self._tree.git_dir else ""
         if index and os.path.isfile(index) and not os.path.islink(index):
             shutil.copyfile(index, env["GIT_INDEX_FILE"])
-            if self._run(env, "ls-files", "--cached", "--", ":(top).none", check=False)[0] == 0:
+            code, listed, _ = self._run(env, "ls-files", "-v", "-z", check=False)
+            if code == 0:
+                self._overlook_nothing(env, listed)
                 return
             os.unlink(env["GIT_INDEX_FILE"])
         self._run(env, "read-tree", head or "--empty")
+
+    def _overlook_nothing(self, env: dict[str, str], listed: str) -> None:
+        """Unset the flags by which git overlooks changes, except of files that a sparse checkout has left out."""
+        marks = [(line[:1], line[2:]) for line in listed.split("\0") if line[:1] in "hsmS" and line]
+        skipped = [name for mark, name in marks if mark in "sS" and os.path.lexists(os.path.join(self._tree.folder, name))]
+        unchanged = [name for mark, name in marks if mark != "S"]
+        for flag, names in (("--no-skip-worktree", skipped), ("--no-assume-unchanged", unchanged)):
+            if names:
+                data = b"".join(os.fsencode(name) + b"\0" for name in names)
+                self._run(env, "update-index", flag, "-z", "--stdin", data=data)
 
     def _staged(self, env: dict[str, str]) -> str:
         """Return the tree that the index stands for, which may differ from the files; "" in the middle of a merge."""
@@ -345,7 +368,8 @@ class _Reader:
     def _keep_ignored(self, env: dict[str, str], index: str) -> None:
         """Keep the files that git ignores, unless there is too much of them."""
         out = self._run(env, "ls-files", "--others", "--ignored", "--exclude-standard", "-z")[1]
-        names = [name for name in out.split("\0") if name and not self._is_copied(name)]
+        copied = self._copied()
+        names = [name for name in out.split("\0") if name and name not in copied]
         size = sum(os.lstat(path).st_size for name in names if os.path.lexists(path := os.path.join(self._tree.folder, name)))
         if size > IGNORED_LIMIT:
             self.wrong.append(f"{self._tree.folder}: {size // 10**6} MB of ignored files are too much to set aside")
@@ -357,13 +381,13 @@ class _Reader:
                 self._run(own, "add", "-f", f"--pathspec-from-file={listed.name}", "--pathspec-file-nul")
             self._keep_commit(own, self._run(own, "write-tree")[1].strip(), None, {"ignored"})
 
-    def _is_copied(self, name: str) -> bool:
-        """Return whether bd itself put a file there."""
+    def _copied(self) -> set[str]:
+        """Return the files that bd itself put there."""
         try:
             with open(self._workspace.exclude_file, encoding="utf-8") as file:
-                return not self._number and f"/{name}" in file.read().splitlines()
+                return set() if self._number else {line.removeprefix("/") for line in file.read().splitlines()}
         except OSError:
-            return False
+            return set()
 
     @staticmethod
     def _is_harmless(words: str) -> bool:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from bd.core.errors import TryAgain
+from bd.core.errors import BdError, TryAgain
 from bd.repos import leftovers
 from bd.repos.cache import Cache
 from tests.truth import git
@@ -52,6 +54,16 @@ def _in_a_merge(folder: Path) -> None:
     (folder / "readme").write_text("ours\n")
     git(folder, "commit", "--quiet", "-am", "ours")
     git(folder, "merge", "other", check=False)
+
+
+def _overlooked(folder: Path) -> None:
+    git(folder, "update-index", "--skip-worktree", "readme")
+    _uncommitted(folder)
+
+
+def _assumed(folder: Path) -> None:
+    git(folder, "update-index", "--assume-unchanged", "readme")
+    _uncommitted(folder)
 
 
 def _commits(folder: Path) -> None:
@@ -114,6 +126,8 @@ KINDS: dict[str, tuple[str, Callable[[Path], None]]] = {
     "staged and changed": ("uncommitted", _staged_and_changed),
     "staged and removed": ("uncommitted", _staged_and_removed),
     "in a merge": ("uncommitted", _in_a_merge),
+    "overlooked": ("uncommitted", _overlooked),
+    "assumed unchanged": ("uncommitted", _assumed),
     "commits": ("commits", _commits),
     "untracked": ("untracked", _untracked),
     "ignored": ("ignored", _ignored),
@@ -196,15 +210,40 @@ def test_a_full_disk_keeps_the_folder(site: Site, monkeypatch: pytest.MonkeyPatc
     assert (Path(attempt.folder) / "readme").read_text() == SECRET
 
 
-def test_too_many_ignored_files_keep_the_folder(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(leftovers, "IGNORED_LIMIT", 3)
+def _denied(*_: object) -> None:
+    raise PermissionError(errno.EACCES, "Permission denied")
+
+
+def _pipe(folder: Path) -> None:
+    (folder / ".git" / "objects" / "info" / "alternates").unlink()
+    os.mkfifo(folder / ".git" / "objects" / "info" / "alternates")
+
+
+@pytest.mark.parametrize(
+    ("leave", "limit", "value"),
+    [
+        (_ignored, "IGNORED_LIMIT", 3),
+        (_submodule_file, "_MOST_REPOSITORIES", 0),
+        (_pipe, "_MOST_REPOSITORIES", 9),
+        (_uncommitted, "shutil", SimpleNamespace(copyfile=_denied)),
+    ],
+    ids=["too many ignored files", "too many repositories", "a pipe", "an index that can't be read"],
+)
+def test_what_can_not_be_set_aside_keeps_the_folder_and_the_next_attempt_goes_on(
+    site: Site, monkeypatch: pytest.MonkeyPatch, leave: Callable[[Path], None], limit: str, value: object
+) -> None:
     bead = site.bead()
     attempt = site.begin(bead)
-    _ignored(Path(attempt.folder))
+    leave(Path(attempt.folder))
+    before = {*os.listdir(attempt.folder)}
+    monkeypatch.setattr(leftovers, limit, value)
     _end_without_delivery(site, attempt)
     found = site.clone.here("workspace", "prune", bead, "--json").json
     assert [one["id"] for one in found["kept"]] == [bead]
-    assert (Path(attempt.folder) / "x.log").exists()
+    assert {*os.listdir(attempt.folder)} == before
+    site.clone.here("release", bead, "--force", "--reason", "again")
+    site.begin(bead)
+    assert {*os.listdir(f"{attempt.folder}.attempt-1")} == before
 
 
 def test_forget_drops_what_was_set_aside_and_nothing_else(site: Site) -> None:
