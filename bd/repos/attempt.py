@@ -135,9 +135,12 @@ class Attempt:
         return notes
 
     def _set_former_aside(self, hub: Clone) -> None:
-        if not os.path.lexists(self.folder):
+        former = record_at(self.folder)
+        if not os.path.lexists(self.folder):  # removed, and the record stays as long as there is something of it
+            if former is not None and not leftovers.forget_if_empty(former, self._cache):
+                former.moved_aside()
             return
-        former = record_at(self.folder) or self.workspace._replace(attempt=max(0, self.workspace.attempt - 1))
+        former = former or self.workspace._replace(attempt=max(0, self.workspace.attempt - 1))
         leftovers.keep(former, self._cache, hub.runtime)
         if former.ended_at is None:  # its worker was killed
             self.rescued = self._delivered_late(former, hub)
@@ -242,12 +245,18 @@ class Attempt:
             if os.path.isdir(self.folder) and self.is_prepared:
                 self.workspace = self.workspace._replace(ended_at=times.time_text(hub.runtime.now())).write()
                 leftovers.keep(self.workspace, self._cache, hub.runtime)
-            elif not os.path.lexists(self.folder):
+            elif not os.path.lexists(self.folder) and self._has_record:
                 self.workspace.forget()
         except (BdError, OSError):
             pass  # the folder stays as it is until this has worked
         finally:
             self.abandon()
+
+    @property
+    def _has_record(self) -> bool:
+        """Whether the record is its own: until the workspace is made, it may be an earlier attempt's."""
+        found = record_at(self.folder)
+        return found is not None and found.token == self.workspace.token
 
     def abandon(self) -> None:
         """Let others use the folder and the slot."""

@@ -48,6 +48,7 @@ def seen_workspaces(hub: Clone) -> Iterator[Seen]:
 
 def _seen(workspace: Workspace, hub: Clone) -> Seen:
     cache = cache_of(workspace, hub)
+    state = ENDED if workspace.ended_at else KILLED
     lock = workspace.lock(hub.runtime)
     if not lock.try_enter():
         return Seen(workspace, RUNNING, leftovers.kept_of(workspace, cache), [], cache.git_dir)
@@ -55,9 +56,9 @@ def _seen(workspace: Workspace, hub: Clone) -> Seen:
         if not os.path.isdir(workspace.folder):
             return Seen(workspace, REMOVED, leftovers.kept_of(workspace, cache), [], cache.git_dir)
         found = leftovers.keep(workspace, cache, hub.runtime)
-        return Seen(workspace, ENDED if workspace.ended_at else KILLED, *found, cache.git_dir)
+        return Seen(workspace, state, *found, cache.git_dir)
     except BdError as error:
-        return Seen(workspace, KILLED, [], [str(error)], cache.git_dir)
+        return Seen(workspace, state, [], [str(error)], cache.git_dir)
     finally:
         lock.__exit__()
 
@@ -86,9 +87,7 @@ def removed(workspace: Workspace, hub: Clone) -> list[str]:
             _remove(workspace.folder)
         if os.path.lexists(workspace.folder):
             return [f"{workspace.folder} can't be removed"]
-        if not leftovers.kept_of(workspace, cache):
-            leftovers.drop_start(workspace, cache)
-            workspace.forget()
+        leftovers.forget_if_empty(workspace, cache)
         return []
     finally:
         lock.__exit__()

@@ -402,11 +402,20 @@ def drop(workspace: Workspace, cache: Cache) -> int:
     """Forget what was set aside of an attempt. Return the number of its refs."""
     kept = kept_of(workspace, cache)
     cache.repo.update_refs([(one.ref, None, one.oid) for one in kept])
-    drop_start(workspace, cache)
+    _drop_start(workspace, cache)
     return len(kept)
 
 
-def drop_start(workspace: Workspace, cache: Cache) -> None:
+def forget_if_empty(workspace: Workspace, cache: Cache) -> bool:
+    """Forget a workspace whose folder is gone, unless something of it is set aside. Return whether it is forgotten."""
+    if kept_of(workspace, cache):
+        return False
+    _drop_start(workspace, cache)
+    workspace.forget()
+    return True
+
+
+def _drop_start(workspace: Workspace, cache: Cache) -> None:
     """Forget the merge with which an attempt began."""
     start = cache.repo.ref(workspace.start_ref)
     cache.repo.update_refs([(workspace.start_ref, None, start)] if start else [])

@@ -145,19 +145,21 @@ class Workspace(NamedTuple):
         return False
 
     def moved_aside(self) -> Workspace:
-        """Move the folder to a name of its attempt, with its record. Raises TryAgain."""
-        number, folder = 1, f"{self.folder}.attempt-{self.attempt}"
-        while os.path.lexists(folder):
+        """Give the record, and the folder if there is one, a name of the attempt. Raises TryAgain."""
+        number, there = 1, self._replace(folder=f"{self.folder}.attempt-{self.attempt}")
+        while os.path.lexists(there.folder) or os.path.lexists(there.record_path):
             number += 1
-            folder = f"{self.folder}.attempt-{self.attempt}-{number}"
-        there = self._replace(folder=folder).write()
+            there = self._replace(folder=f"{self.folder}.attempt-{self.attempt}-{number}")
+        there.write()
         try:
             if os.path.exists(self.exclude_file):
                 shutil.copyfile(self.exclude_file, there.exclude_file)
-            os.rename(self.folder, folder)
+            if os.path.lexists(self.folder):
+                os.rename(self.folder, there.folder)
         except OSError as error:
             there.forget()
             raise TryAgain(f"{self.folder} can't be moved: {error.strerror}", hint="check its permissions") from error
+        self.forget()
         return there
 
 

@@ -193,6 +193,28 @@ def test_a_clean_workspace_leaves_nothing(site: Site) -> None:
     assert site.clone.here("workspace", "list", "--json").json == []
 
 
+@pytest.mark.parametrize("is_away", [False, True])
+def test_what_was_set_aside_of_a_removed_workspace_is_found_after_the_next_attempt(site: Site, is_away: bool) -> None:
+    bead = site.bead()
+    attempt = site.begin(bead)
+    _untracked(Path(attempt.folder))
+    _end_without_delivery(site, attempt)
+    site.clone.here("workspace", "prune", bead)
+    site.clone.here("release", bead, "--force", "--reason", "again")
+    site.clone.here("claim", bead, "--agent", "coder")
+    second = site.reserve(bead, prepare=False)
+    away = site.code.with_name("away.git")
+    if is_away:
+        site.code.rename(away)
+        with pytest.raises(BdError):
+            second.prepare(site.hub(), {}, lambda _: None)
+    else:
+        assert "An earlier attempt left files" in second.prepare(site.hub(), {}, lambda _: None)
+    second.finish(site.hub(), {}, is_current=True)
+    assert shown(site, bead) == [("untracked", "there")]
+    assert len(site.clone.here("workspace", "list", "--json").json) == (1 if is_away else 2)
+
+
 def test_a_full_disk_keeps_the_folder(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     bead = site.bead()
     attempt = site.begin(bead)
