@@ -34,6 +34,7 @@ DEEDS = (
     Deed("repo remove", "", NEVER, "change the code repositories of the hub"),
     Deed("repo check", "", NEVER, "check a repository"),
     Deed("take", "", NEVER, "take a bead over"),
+    Deed("workspace prune", "forget", NEVER, "drop what was set aside"),
     Deed("token create", "", NEVER, "give somebody access"),
     Deed("token revoke", "", NEVER, "take somebody's access away"),
     Deed("identity allow", "", NEVER, "decide whose keys the hub trusts"),

@@ -206,6 +206,7 @@ def test_adding_pins_nothing_else(site: Site, clone: Callable[[str], Clone], cod
         ("repo", "remove", "relay"),
         ("repo", "check", "relay"),
         ("take", "hub-1"),
+        ("workspace", "prune", "hub-1", "--forget"),
     ],
 )
 def test_a_child_of_work_decides_nothing_about_the_machine(site: Site, variable: str, words: tuple[str, ...]) -> None:
