@@ -37,6 +37,14 @@ def beads_of(typed: Iterable[str], snapshot: Snapshot) -> tuple[list[Bead], list
     return found, missing
 
 
+def whole_id(typed: str, snapshot: Snapshot) -> str:
+    """Return the whole id of a bead that may be gone: then it is the one that was typed. Raises Ambiguous."""
+    try:
+        return ids.resolve(typed, snapshot.starting, snapshot.exists)
+    except NoSuchBead:
+        return typed.strip()
+
+
 def id_to_filter_by(app: App, snapshot: Snapshot, typed: str) -> str:
     """Return the whole id of the bead to filter by. If there is no such bead, print a note and return the id as typed."""
     try:

@@ -12,16 +12,16 @@ from typing import TYPE_CHECKING
 from bd.core import times
 from bd.core.code_repos import PULL_REQUEST, repos_of
 from bd.core.errors import BdError, Refused, TryAgain
+from bd.notify import trusted_commands
 from bd.processes.environment import passed_on
-from bd.processes.run import run
-from bd.processes.sandbox import mounted, wrapped
+from bd.processes.sandbox import mounted
 from bd.repos import leftovers
 from bd.repos.branch_names import branch_of
 from bd.repos.cache import cache_for, refuse_full
 from bd.repos.delivery import Delivery, commits_of, deliver
 from bd.repos.folders import made, state_folder
 from bd.repos.slots import take_slot
-from bd.repos.standing import setup_failed, setup_worked, stopped_repos
+from bd.repos.standing import setup_failed, setup_worked, why_stopped
 from bd.repos.workspace import free_bytes, known_workspaces, make, record_at, workspace_of, workspaces_folder
 
 if TYPE_CHECKING:
@@ -49,16 +49,13 @@ def workspace_for(hub: Clone, bead: Bead, snapshot: Snapshot, *, wanted: bool = 
 
     Raises Refused if this clone may not work on its repository, and TryAgain.
     """
-    name = bead.get("repo")
-    entries, wrong = repos_of(snapshot.config())
-    if name in wrong:
-        raise Refused(wrong[name], hint="`bd repo show` has the entry", id=bead.id)
-    entry = entries.get(name) if name else None
+    name = bead.get("repo") or ""
+    stopped = why_stopped(hub, snapshot, hub.runtime.now(), name)
+    if stopped is not None:
+        raise Refused(f"{name} gets no work here: {stopped.why}", hint="`bd repo list` shows all", id=bead.id)
+    entry = repos_of(snapshot.config())[0].get(name)
     if entry is None and not wanted:
         return None
-    stopped = next((one for one in stopped_repos(hub, snapshot, hub.runtime.now()) if one.name == name), None)
-    if entry is not None and stopped is not None:
-        raise Refused(f"{name} gets no work here: {stopped.why}", hint="`bd repo list` shows all", id=bead.id)
     return Attempt(hub, bead, snapshot, entry)
 
 
@@ -177,13 +174,15 @@ class Attempt:
     ) -> Ran:
         """Run a command of the repository as the agent is run: without bd's secrets, and in its sandbox."""
         settings = hub.settings()
-        command = (
-            wrapped(["sh", "-c", text], mounted(settings.sandbox, *self.workspace.mounts), self.folder)
-            if settings.sandbox
-            else text
+        return trusted_commands.run(
+            text,
+            environment,
+            limit_s,
+            folder=self.folder,
+            started=started,
+            inherited=passed_on(os.environ, settings.environment),
+            sandbox=mounted(settings.sandbox, *self.workspace.mounts),
         )
-        inherited = passed_on(os.environ, settings.environment)
-        return run(command, environment, limit_s, folder=self.folder, started=started, inherited=inherited)
 
     def _left_before(self) -> list[Kept]:
         """Return what earlier attempts on the bead have left unpushed."""

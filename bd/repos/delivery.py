@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from bd.core.errors import BdError, RemoteUnreachable
+from bd.core.errors import BdError, RemoteUnreachable, TryAgain
 from bd.repos.branch_names import attempt_branch, refusal
 from bd.repos.cache import REMOTES, branches_at, cache_for, hub_branch_in
 from bd.repos.leftovers import flaw_of
@@ -92,10 +92,19 @@ def commits_of(workspace: Workspace, cache: Cache) -> int | None:
 
 
 def deliver_by_hand(workspace: Workspace, entry: Repo, hub: Clone) -> Delivery:
-    """Push what a person has committed in a workspace, from whatever tip the bead's branch has now. Raises as `deliver` does."""
-    cache = cache_for(entry, hub)
-    cache.fetch()
-    return deliver(workspace._replace(begun=cache.tip(workspace.branch)), entry, cache, hub, is_current=True)
+    """Push what a person has committed in a workspace, from whatever tip the bead's branch has now.
+
+    Raises as `deliver` does, and TryAgain while an attempt runs there.
+    """
+    lock = workspace.lock(hub.runtime)
+    if not lock.try_enter():
+        raise TryAgain(f"an attempt still runs in {workspace.folder}", hint="its worker ends it at the next heartbeat")
+    try:
+        cache = cache_for(entry, hub)
+        cache.fetch()
+        return deliver(workspace._replace(begun=cache.tip(workspace.branch)), entry, cache, hub, is_current=True)
+    finally:
+        lock.__exit__()
 
 
 def _refused(branch: str, entry: Repo, hub: Clone) -> str:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from datetime import datetime
 
+    from bd.core.model import Snapshot
     from bd.repos.leftovers import Kept
     from bd.repos.workspace import Workspace
     from bd.store import Clone
@@ -127,17 +128,22 @@ def is_old(workspace: Workspace, now: datetime, least_s: float = KEPT_S) -> bool
     return now.timestamp() - ended_s >= least_s
 
 
+def is_held(workspace: Workspace, snapshot: Snapshot) -> bool:
+    """Return whether somebody has claimed its bead, and may work in it: a person who took the bead over needs no worker for that."""
+    bead = snapshot.head(workspace.bead)
+    return bead is not None and bool(bead.claims) and not workspace.is_aside
+
+
 def remove_old(hub: Clone, least_s: float = KEPT_S) -> list[str]:
     """Remove workspaces that ended some days ago, unless somebody has claimed the bead meanwhile. Return a line for each."""
     said = []
     snapshot, now = hub.snapshot(), hub.runtime.now()
     for workspace in known_workspaces(hub_id(hub)):
-        bead = snapshot.head(workspace.bead)
-        is_held = bead is not None and bool(bead.claims) and not workspace.is_aside
-        if is_held or not os.path.isdir(workspace.folder) or not is_old(workspace, now, least_s):
+        if is_held(workspace, snapshot) or not os.path.isdir(workspace.folder) or not is_old(workspace, now, least_s):
             continue
         why = removed(workspace, hub)
         said.append(f"workspace {workspace.folder} stays: {why[0]}" if why else f"removed the workspace {workspace.folder}")
-    for cache in {cache_of(one, hub).git_dir: cache_of(one, hub) for one in known_workspaces(hub_id(hub))}.values():
+    caches = (cache_of(one, hub) for one in known_workspaces(hub_id(hub)))
+    for cache in {one.git_dir: one for one in caches}.values():
         cache.pack_when_full()
     return said

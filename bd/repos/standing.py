@@ -32,6 +32,11 @@ class Stopped(NamedTuple):
     since: str = ""
     is_new: bool = False
 
+    @property
+    def is_rest(self) -> bool:
+        """Whether only its setup's failures stop it."""
+        return bool(self.since)
+
     def as_json(self) -> dict[str, Any]:
         return {"repo": self.name, "why": self.why, **({"since": self.since} if self.since else {})}
 
@@ -57,6 +62,11 @@ def stopped_repos(hub: Clone, snapshot: Snapshot, now: datetime) -> list[Stopped
             words = f"its setup failed {note['failures']} times in a row: {note['words']}"
             found.append(Stopped(one.repo, f"{words}; `bd repo check {one.repo}` ends its rest", note["at"]))
     return found
+
+
+def why_stopped(hub: Clone, snapshot: Snapshot, now: datetime, name: str) -> Stopped | None:
+    """Return why one repository gets no work in this clone; None if it gets some."""
+    return next((one for one in stopped_repos(hub, snapshot, now) if one.name == name), None)
 
 
 def names_of(stopped: Iterable[Stopped]) -> list[str]:

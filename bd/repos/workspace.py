@@ -197,6 +197,12 @@ def known_workspaces(hub: str) -> Iterator[Workspace]:
                 yield found
 
 
+def workspace_here(hub: str, bead: str) -> Workspace | None:
+    """Return a bead's workspace on this machine: the last attempt's that has a folder."""
+    there = [one for one in known_workspaces(hub) if one.bead == bead and os.path.isdir(one.folder)]
+    return max(there, key=lambda one: (not one.is_aside, one.attempt), default=None)
+
+
 def record_at(folder: str) -> Workspace | None:
     """Return the record of the workspace in a folder."""
     return _read(os.path.join(os.path.dirname(folder), _RECORDS, f"{os.path.basename(folder)}.json"))

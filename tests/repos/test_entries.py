@@ -154,6 +154,12 @@ def test_remove_takes_the_entry_away(site: Site) -> None:
     assert "did you mean" not in site.clone.here("repo", "remove", "relay", code=4).err
 
 
+def test_a_url_that_is_not_trusted_here_is_not_asked(site: Site) -> None:
+    site.clone.here("trust", "--revoke")
+    shutil.move(site.code, site.code.with_name("moved.git"))
+    assert "is not trusted" in site.clone.here("repo", "check", "relay", code=2).err
+
+
 def test_check_says_whether_work_can_begin(site: Site) -> None:
     assert site.clone.here("repo", "check", "relay", "--json").json["may_push"] is True
 

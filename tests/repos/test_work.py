@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from bd.repos.workspace import record_at
 from tests.running import result_of
 from tests.truth import git, tip_bead
 from tests.waiting import until
@@ -169,7 +170,13 @@ def test_take_and_give(site: Site, hub: Path, monkeypatch: pytest.MonkeyPatch) -
     git(folder, "add", "mine")
     git(folder, "commit", "--quiet", "-m", "by hand")
     site.clone.here("give", bead, "--agent", "other", "--reason", "no", code=5)
-    site.clone.here("give", bead, "--agent", "ada", "--reason", "the docs are missing")
+    site.clone.here("trust", "--revoke")
+    assert "is not trusted" in site.clone.here("give", bead, "--agent", "ada", code=5).err
+    site.clone.here("trust", "--yes")
+    lock = record_at(folder).lock(site.hub().runtime)
+    with lock:
+        assert "still runs" in site.clone.here("give", bead, "--agent", "ada", code=6).err
+    site.clone.here("give", bead.removeprefix("hub-"), "--agent", "ada", "--reason", "the docs are missing")
     assert git(site.code, "log", "-1", "--format=%s", f"agents/{bead}") == "by hand"
     given = tip_bead(hub, bead)
     assert given is not None

@@ -254,6 +254,7 @@ def test_housekeeping_removes_after_three_days_and_not_what_somebody_holds(site:
     for offset, there in (("172800", [True, True]), ("259300", [False, True])):
         monkeypatch.setenv("BD_TEST_CLOCK_OFFSET_S", offset)
         remove_old(site.hub())
+        site.clone.here("workspace", "prune")
         assert [os.path.isdir(one.folder) for one in attempts] == there
 
 

@@ -14,12 +14,12 @@ from bd.core.errors import BadInput, NotFound
 from bd.core.nearest import nearest
 from bd.core.redaction import shown_url
 from bd.core.schema import REPOS
-from bd.notify.command_pins import pin_one, repos_asked_for
+from bd.notify.command_pins import pin_one, repo_asked, repos_asked_for
 from bd.operations.settings import SetSetting
 from bd.repos.branch_names import PREFIX, is_in_the_way
 from bd.repos.cache import branches_at, cache_for, hub_branch_in, tip_at
 from bd.repos.delivery import may_push
-from bd.repos.standing import setup_worked, stopped_repos
+from bd.repos.standing import setup_worked, stopped_repos, why_stopped
 
 if TYPE_CHECKING:
     from typing import Any
@@ -72,9 +72,7 @@ def add(app: App, name: str, url: str, **flags: Any) -> None:
     entry = read_repo(name, fields)
     _check_branches(app, entry)
     written = app.publish(SetSetting(**app.asked(path=[REPOS, name], value=fields)))
-    app.renew()
-    asked = next(one for one in repos_asked_for(app.snapshot()) if one.repo == name)
-    pin_one(app.hub, asked)
+    pin_one(app.hub, repo_asked(name, fields))  # as typed, whatever somebody else has written meanwhile
     if app.out.is_json:
         app.out.object({**_object(entry), "trusted": True, "published": written.published})
         return
@@ -163,7 +161,7 @@ SHOW = Command("show", Argument("name"), help="Show one code repository: its who
 def show(app: App, name: str) -> None:
     """Show one code repository."""
     entry = _entry(app, name)
-    stopped = next((one for one in stopped_repos(app.hub, app.snapshot(), app.now) if one.name == name), None)
+    stopped = why_stopped(app.hub, app.snapshot(), app.now, name)
     if app.out.is_json:
         app.out.object({**_object(entry), **({"stopped": stopped.why} if stopped else {})})
         return
@@ -222,11 +220,11 @@ CHECK = Command(
 def check(app: App, name: str) -> None:
     """Fetch a code repository, ask whether bd may push to it, and end its rest."""
     entry = _entry(app, name)
+    stopped = why_stopped(app.hub, app.snapshot(), app.now, name)
+    if stopped is not None and not stopped.is_rest:  # nobody here has agreed to that URL
+        raise BadInput(f"{name} gets no work here: {stopped.why}", hint="`bd trust --yes` pins what it shows")
     _check_branches(app, entry)
     setup_worked(app.hub, name)
-    stopped = next((one for one in stopped_repos(app.hub, app.snapshot(), app.now) if one.name == name), None)
-    if stopped is not None:
-        raise BadInput(f"{name} gets no work here: {stopped.why}", hint="`bd trust --yes` pins what it shows")
     cache = cache_for(entry, app.hub)
     cache.fetch()
     if entry.deliver != NONE:

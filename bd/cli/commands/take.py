@@ -5,12 +5,14 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
+from bd.cli.lookup import bead_of
 from bd.cli.spec import Argument, Command, Option
 from bd.core.code_repos import repos_of
-from bd.core.errors import WrongState
+from bd.core.errors import Refused, WrongState
 from bd.operations.claims import Claim, Release
 from bd.repos.delivery import deliver_by_hand
-from bd.repos.workspace import known_workspaces
+from bd.repos.standing import why_stopped
+from bd.repos.workspace import workspace_here
 from bd.schedule.invocation import hub_id
 
 if TYPE_CHECKING:
@@ -38,7 +40,7 @@ def run(app: App, bead: str) -> None:
     if app.out.is_json:
         return
     bead_id = outcome.change.touched[0] if outcome.change else bead
-    there = _workspace(app, bead_id)
+    there = workspace_here(hub_id(app.hub), bead_id)
     if there is not None:
         app.out.line(f"  Its workspace: {there.folder}")
         app.out.line(f"  `bd workspace enter {bead_id}` starts your shell there, `bd give {bead_id}` hands the bead back.")
@@ -46,19 +48,14 @@ def run(app: App, bead: str) -> None:
 
 def _taken(app: App, bead: str, agent: str, by: str) -> Outcome:
     """Free the bead and claim it. Raises the refusals of both; AlreadyClaimed if an agent was faster in between."""
-    head = app.snapshot(fetch=True).head(bead)
-    if head is not None and head.claims and agent not in head.holders:
+    head = bead_of(bead, app.snapshot(fetch=True))
+    bead = head.id
+    if head.claims and agent not in head.holders:
         app.publish(Release(**app.asked([bead], ids=[bead], reason=f"taken over by {agent}", force=True)))
         app.renew()
     host = os.uname().nodename if hasattr(os, "uname") else ""
     asked = {**app.asked(agent=agent, host=host, force=True, ids=[bead], held_tokens=app.held_tokens([bead])), "by": by}
     return app.publish(Claim(**asked))
-
-
-def _workspace(app: App, bead_id: str) -> Workspace | None:
-    """Return the bead's workspace on this machine."""
-    there = (one for one in known_workspaces(hub_id(app.hub)) if one.bead == bead_id and not one.is_aside)
-    return next((one for one in there if os.path.isdir(one.folder)), None)
 
 
 GIVE = Command(
@@ -75,17 +72,30 @@ GIVE = Command(
 
 def give(app: App, bead: str, reason: str | None) -> None:
     """Hand a bead that you have taken over back to the agents."""
-    head = app.snapshot(fetch=True).head(bead)
-    agent = app.claimant(compatible=True).agent
-    if head is not None and agent not in head.holders:
+    head = bead_of(bead, app.snapshot(fetch=True))
+    bead, agent = head.id, app.claimant(compatible=True).agent
+    if agent not in head.holders:
         raise WrongState(f"{bead} is not yours to give back", hint=f"`bd take {bead}` takes it over", id=bead)
-    there = _workspace(app, bead)
-    entry = repos_of(app.snapshot().config())[0].get(there.repo) if there else None
-    if there is not None and entry is not None:
-        found = deliver_by_hand(there, entry, app.hub)
-        for note in found.notes:
-            app.out.note(note)
-        if found.branch and not found.is_beside:
-            app.out.note(f"pushed {found.commits} commits to {found.branch}")
+    there = workspace_here(hub_id(app.hub), bead)
+    if there is not None and there.url is not None:
+        _push(app, there)
     asked = app.asked_to_end([bead], ids=[bead], reason=(reason or "").strip() or f"handed back by {agent}")
     app.show_written(app.publish(Release(**asked)), "Given back")
+
+
+def _push(app: App, there: Workspace) -> None:
+    """Push what was committed in a workspace. Raises Refused if this clone may not, and as deliver_by_hand does."""
+    stopped = why_stopped(app.hub, app.snapshot(), app.now, there.repo)
+    if stopped is not None and not stopped.is_rest:
+        raise Refused(f"{there.repo} gets no work here: {stopped.why}", hint="`bd repo list` shows all", id=there.bead)
+    entry = repos_of(app.snapshot().config())[0].get(there.repo)
+    if entry is None:
+        app.out.note(
+            f"nothing is pushed: the hub has no repository {there.repo} any more; `bd workspace list` shows what there is"
+        )
+        return
+    found = deliver_by_hand(there, entry, app.hub)
+    for note in found.notes:
+        app.out.note(note)
+    if found.branch and not found.is_beside:
+        app.out.note(f"pushed {found.commits} commits to {found.branch}")

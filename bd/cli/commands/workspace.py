@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
+from bd.cli.lookup import whole_id
 from bd.cli.output import escaped
 from bd.cli.spec import DURATION, Argument, Command, Flag, Group, Option
 from bd.core.errors import BadInput, NotFound
@@ -13,7 +14,7 @@ from bd.processes.run import hand_over
 from bd.repos import housekeeping
 from bd.repos.housekeeping import REMOVED, seen_workspaces
 from bd.repos.leftovers import KINDS
-from bd.repos.workspace import known_workspaces
+from bd.repos.workspace import known_workspaces, workspace_here
 from bd.schedule.invocation import hub_id
 
 if TYPE_CHECKING:
@@ -38,7 +39,8 @@ LIST_ALL = Command(
 
 def list_all(app: App, beads: tuple[str, ...]) -> None:
     """List the workspaces of this machine, and what is unpushed in each."""
-    found = [one for one in seen_workspaces(app.hub) if not beads or one.workspace.bead in beads]
+    wanted = {whole_id(bead, app.snapshot()) for bead in beads}
+    found = [one for one in seen_workspaces(app.hub) if not beads or one.workspace.bead in wanted]
     if app.out.is_json:
         app.out.json([_object(one) for one in found])
         return
@@ -99,10 +101,10 @@ def path(app: App, bead: str) -> None:
 
 def _of(app: App, bead: str) -> Workspace:
     """Return the workspace of a bead: the last attempt's. Raises NotFound."""
-    there = [one for one in known_workspaces(hub_id(app.hub)) if one.bead == bead and os.path.isdir(one.folder)]
-    if not there:
+    there = workspace_here(hub_id(app.hub), whole_id(bead, app.snapshot()))
+    if there is None:
         raise NotFound(f"{bead} has no workspace on this machine", hint="`bd workspace list` shows what is here")
-    return max(there, key=lambda one: (not one.is_aside, one.attempt))
+    return there
 
 
 ENTER = Command(
@@ -135,7 +137,7 @@ PRUNE = Command(
     help="""Remove workspaces in which nobody works.
 
     What is unpushed is set aside first, and `bd workspace list` shows it afterwards; a folder of which something can't be
-    set aside stays. Workers do this by themselves once a day.
+    set aside stays. So does, without ids, that of a bead that somebody holds. Workers do this by themselves once a day.
     """,
     examples=["bd workspace prune", "bd workspace prune hub-7k3q", "bd workspace prune hub-7k3q --forget"],
 )
@@ -145,13 +147,16 @@ def prune(app: App, beads: tuple[str, ...], older: float | None, forget: bool) -
     """Remove workspaces in which nobody works."""
     if forget and not beads:
         raise BadInput("--forget needs the ids of beads", hint="`bd workspace list` shows what is set aside")
+    wanted = {whole_id(bead, app.snapshot()) for bead in beads}
     least_s = older if older is not None else 0.0 if beads else housekeeping.KEPT_S
     gone, stays = [], []
     for workspace in list(known_workspaces(hub_id(app.hub))):
-        if (beads and workspace.bead not in beads) or not housekeeping.is_old(workspace, app.now, least_s):
+        if workspace.bead not in wanted if beads else housekeeping.is_held(workspace, app.snapshot()):
+            continue
+        if not housekeeping.is_old(workspace, app.now, least_s):
             continue
         was_there = os.path.isdir(workspace.folder)
-        why = housekeeping.removed(workspace, app.hub) if was_there else []
+        why = housekeeping.removed(workspace, app.hub)
         if why:
             stays.append((workspace, why))
             continue
