@@ -56,9 +56,9 @@ FREE = frozenset({"update", "edit"})
 RESTORING = frozenset({"undo", "import"})
 # These change no status of an existing bead.
 KEEPING = frozenset(
-    "agent-add agent-clear archive board comment config config-set cost create dag-add delete dep-add dep-remove dlq-review duty friction "
+    "agent-add agent-clear agent-wake archive board comment config config-set cost create dag-add delete dep-add dep-remove dlq-review duty forget friction "
     "heartbeat heat identity-allow identity-revoke init "
-    "notified notify pause plan-apply pool-scale rebalance resume schedule-add schedule-remove schedule-run start trigger-add trigger-remove upgrade".split()
+    "notified notify pause plan-apply pool-scale rebalance remember resume schedule-add schedule-remove schedule-run start trigger-add trigger-remove upgrade".split()
 )
 
 
