@@ -29,7 +29,7 @@ class KnownAgent(NamedTuple):
 
     Its words are `start`, those of the permissions, `model` and the name of one, what was typed, `resume` and the session, `end`.
     `edit` lets it change files, `full` do anything; `commits` are more words for `edit` in a clone that bd has made for the bead,
-    with the path of its .git folder in quotes for `{git}`. `totals` says what its totals cover; `has_dollars`: dollars are among them.
+    with the path of its .git folder in quotes for `{git}`. `by_hand` and a session let a person go on with that. `totals` says what its totals cover; `has_dollars`: dollars are among them.
     """
 
     name: str
@@ -39,6 +39,7 @@ class KnownAgent(NamedTuple):
     model: str
     resume: Sequence[str]
     end: Sequence[str]
+    by_hand: Sequence[str]
     reader: Callable[[], Reader]
     totals: Meaning
     has_dollars: bool = False
@@ -74,6 +75,7 @@ KNOWN: dict[str, KnownAgent] = {
             model="--model",
             resume=("--resume",),
             end=(),
+            by_hand=("claude", "--resume"),
             reader=ClaudeReader,
             # Since 2.1.277 a process that resumes a session begins with the totals that the session had.
             totals=Meaning((("0", "process"), ("2.1.277", "session")), "process"),
@@ -89,6 +91,7 @@ KNOWN: dict[str, KnownAgent] = {
             model="--model",
             resume=("resume",),
             end=("-",),
+            by_hand=("codex", "resume"),
             reader=CodexReader,
             totals=Meaning((("0", "session"),), "session"),
         ),
@@ -100,6 +103,7 @@ KNOWN: dict[str, KnownAgent] = {
             model="--model",
             resume=("--resume",),
             end=(),
+            by_hand=("gemini", "--resume"),
             reader=GeminiReader,
             totals=Meaning((("0", "process"),), "process"),
             # In a folder that nobody has trusted it would ask before every change, and nobody is there to answer.

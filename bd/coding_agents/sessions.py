@@ -37,6 +37,11 @@ class Session(NamedTuple):
         is_same = (self.program, self.place) == (program, place) and bool(self.session)
         return is_same and (self.end in (GIVEN_BACK, ASKED) or (self.end == TURNS and self.turn_limits < 2))
 
+    @property
+    def folder(self) -> str:
+        """The folder in which its program finds it."""
+        return self.place.partition("\n")[2].partition("\n")[0]
+
     def as_json(self) -> dict[str, Any]:
         """Return it as a note of the clone."""
         totals = self.totals

@@ -322,7 +322,7 @@ class Claim(Operation):
         tokens = tuple((self._own(bead)["token"], bead_id) for bead_id, bead in beads if bead)
         if not taken:
             return Change({}, "", touched=tuple(done), tokens=tokens, failures=tuple(failed or ()))
-        words = subject("claim", taken, f"agent:{self.name}")
+        words = subject(self.verb, taken, f"agent:{self.name}")
         change = Change(taken, words, touched=tuple(done), tokens=tokens, failures=tuple(failed or ()))
         account = {"account": self._account} if self._account else None
         return with_capacity(change, snapshot, [self.name], context.now, alive=self.name, changes=account)

@@ -35,6 +35,7 @@ from bd.operations import (  # noqa: F401  each module registers its verbs
     signers,
     spawn,
     switches,
+    take,
     triggers,
     undo,
     upgrade,

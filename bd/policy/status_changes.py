@@ -35,6 +35,7 @@ _FAIL = Move(HELD | _OPEN, frozenset({"open", "dead_letter"}))
 # The changes of a status that each verb may make. A verb that is neither here nor in `FREE` changes none.
 MOVES: dict[str, tuple[Move, ...]] = {
     "claim": (_TAKE,),
+    "take": (_TAKE, Move(frozenset({"validating"}), frozenset({"in_progress"}))),
     "close": (_CLOSE, _TAKE),
     "handoff": (_CLOSE,),
     "cancel": (Move(None, frozenset({"cancelled"}), DONE),),

@@ -23,6 +23,7 @@ _ENDS = {
     "close": "closed",
     "handoff": "closed, and handed over",
     "release": "given back",
+    "take": "taken over",
     "fail": "it failed",
     "reassign": "freed, because it had stalled",
     "cancel": "cancelled",

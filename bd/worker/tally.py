@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
     from typing import Any
 
+    from bd.coding_agents.sessions import Session
     from bd.core.runtime import Runtime
     from bd.store import Clone
 
@@ -75,6 +76,13 @@ def session_note(bead_id: str) -> str:
     return f"sessions/{bead_id}.json"
 
 
+def session_of(hub: Clone, bead_id: str) -> Session | None:
+    """Return the latest session of a bead that this clone knows: that of an attempt that runs, or was killed, else the noted one."""
+    there = [found for _, found in _tallies(hub) if found["bead"] == bead_id and sessions.read(found.get("session"))]
+    latest = max(there, key=lambda found: found["attempt"], default=None)
+    return sessions.read(latest.get("session") if latest else hub.noted_json(session_note(bead_id)))
+
+
 def book(hub: Clone, agent: str, bead_id: str, attempt: int, cost: Mapping[str, Any]) -> None:
     """Add the cost of an attempt that has ended in another way than by `close` or `fail`. Raises BdError."""
     told = {"token_counts" if key == "tokens" else key: value for key, value in cost.items()}
@@ -104,6 +112,17 @@ def book_leftovers(hub: Clone, tell: Callable[[str], None]) -> None:
 
 def _leftovers(hub: Clone) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield the folders of attempts with a tally and without a worker."""
+    for folder, found in _tallies(hub):
+        lock = CloneLock(os.path.join(folder, _LOCK), 0, hub.runtime)
+        if lock.try_enter():
+            try:
+                yield folder, found
+            finally:
+                lock.__exit__()
+
+
+def _tallies(hub: Clone) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield the folders of attempts with a tally."""
     work = os.path.join(hub.place.folder, "work")
     try:
         names = sorted(os.listdir(work))
@@ -112,12 +131,8 @@ def _leftovers(hub: Clone) -> Iterator[tuple[str, dict[str, Any]]]:
     for name in names:
         folder = os.path.join(work, name)
         found = _tallied(folder)
-        lock = CloneLock(os.path.join(folder, _LOCK), 0, hub.runtime)
-        if found is not None and lock.try_enter():
-            try:
-                yield folder, found
-            finally:
-                lock.__exit__()
+        if found is not None:
+            yield folder, found
 
 
 def is_unbooked(folder: str) -> bool:

@@ -38,6 +38,7 @@ from bd.operations.settings import SetSetting
 from bd.operations.signers import Allow, Revoke
 from bd.operations.spawn import Spawn
 from bd.operations.switches import Pause, SetDuty
+from bd.operations.take import Take
 from bd.operations.triggers import AddTrigger, RemoveTrigger
 from bd.operations.undo import Undo
 from bd.operations.upgrade import Upgrade
@@ -148,6 +149,7 @@ CASES: dict[str, Case] = {
     "claim the next": Case(lambda: Claim(agent="coder", next=True, count=2, **by())),
     "reserve": Case(lambda: Claim(agent="coder", ids=["hub-a"], reserve=True, **by())),
     "resume": Case(lambda: Claim(agent="coder", ids=["hub-h"], resume=True, **by())),
+    "take": Case(lambda: Take(agent="reader", ids=["a", "hub-h"], reason="late", **by("reader"))),
     "start": Case(lambda: Start(ids=["hub-h"], **by(hub_h="t-h"))),
     "release": Case(lambda: Release(ids=["hub-h"], reason="broken", **by(hub_h="t-h")), has_name=False),
     "fail": Case(lambda: Fail(ids=["hub-h"], reason="crash", error="It broke.", cost_usd=0.5, **by(hub_h="t-h"))),
@@ -258,7 +260,7 @@ def test_a_change_is_told_in_words(name: str) -> None:
         return
     assert not change.is_empty
     assert change.subject.startswith(f"{operation.verb}: ")
-    assert " by coder" in change.subject
+    assert f" by {operation.agent}" in change.subject
     assert "\n" not in change.subject
     for bead_id, bead in change.beads.items():
         assert bead is None or bead.id == bead_id

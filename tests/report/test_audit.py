@@ -48,6 +48,11 @@ def resumed_by_another(hub: Typed) -> str:
     return hub.write(said("claim", "agent:ben", tokens=("T2",), resume=True), **held("ben", "T2"))
 
 
+def taken_without_a_word(hub: Typed) -> str:
+    hub.claim()
+    return hub.write(said("take", "human:Ben", tokens=("T2",), force=True), **held("ben", "T2", 2))
+
+
 def changed_hands(hub: Typed) -> str:
     hub.claim()
     return hub.write(said("update", "agent:ben", tokens=("T1",)), **held("ben", "T1"))
@@ -279,6 +284,7 @@ class Breach(NamedTuple):
 BREACHES = [
     Breach(replaced, "replaced"),
     Breach(resumed_by_another, "replaced"),
+    Breach(taken_without_a_word, "replaced"),
     Breach(changed_hands, "changed_hands"),
     Breach(another_owner, "two_owners"),
     Breach(held_twice, "two_owners"),

@@ -23,6 +23,7 @@ from bd.operations.handoff import Handoff
 from bd.operations.heartbeat import Heartbeat, Reassign
 from bd.operations.human_wait import Answer, WaitHuman
 from bd.operations.spawn import Spawn
+from bd.operations.take import Take
 from bd.operations.undo import Undo
 from bd.report.audit.audit import judge
 from bd.report.audit.bead_versions import version_of
@@ -41,7 +42,7 @@ BEADS = ("hub-a", "hub-b", "hub-c")
 AGENTS = ("ann", "ben")
 DRAWN = st.tuples(
     st.sampled_from(
-        "claim next reserve resume start release fail close close-next cancel reopen update assign comment delete "
+        "claim next reserve resume take start release fail close close-next cancel reopen update assign comment delete "
         "dlq wait answer handoff heartbeat reassign archive undo edit spawn spawn-wait create remove rename mode".split()
     ),
     st.sampled_from(BEADS),
@@ -134,6 +135,7 @@ def operation_of(story: Chronicle, drawn: tuple[str, str, str, str, bool, int]) 
         "next": lambda: Claim(agent=agent, next=True, count=1 + number % 2, **asked),
         "reserve": lambda: Claim(agent=agent, reserve=True, **one),
         "resume": lambda: Claim(agent=agent, resume=True, **one),
+        "take": lambda: Take(agent=agent, reason="mine now", held_tokens=asked["tokens"], **one),
         "start": lambda: Start(**one),
         "release": lambda: Release(**one, **forced),
         "fail": lambda: Fail(**one, **forced | {"reason": "crash", "error": "It broke."}),

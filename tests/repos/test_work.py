@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from bd.coding_agents.sessions import Session, place_of
 from bd.repos.workspace import record_at
+from bd.worker.tally import Tally
 from tests.running import result_of
 from tests.truth import git, tip_bead
 from tests.waiting import until
@@ -149,6 +151,20 @@ def test_a_worker_that_slept_past_its_claim_overwrites_nothing(site: Site, clone
     assert any(f"agents/{bead}-attempt-1" in comment["text"] for comment in after.comments)
 
 
+def test_take_names_the_command_that_goes_on_with_the_agents_session(site: Site) -> None:
+    bead = site.bead()
+    attempt, hub = site.begin(bead), site.hub()
+    files = Path(hub.place.folder, "work", "one")
+    files.mkdir(parents=True)
+    tally = Tally(str(files), bead, 1, "coder", hub.runtime)
+    place = place_of("host", attempt.folder, "base")
+    for usd, (name, words) in enumerate(
+        {"claude": "claude --resume", "codex": "codex resume", "gemini": "gemini --resume"}.items()
+    ):
+        tally.note({"usd": usd}, Session(name, "s 1", place).as_json())
+        assert f"`cd {attempt.folder} && {words} 's 1'`" in site.clone.here("take", bead, "--agent", "ada").out
+
+
 def test_take_and_give(site: Site, hub: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A person takes a bead over: the agent ends, its commits go beside, and the person's go to the branch."""
     bead = site.bead()
@@ -159,6 +175,8 @@ def test_take_and_give(site: Site, hub: Path, monkeypatch: pytest.MonkeyPatch) -
     )
     until(there.exists)
     taken = site.clone.here("take", bead, "--agent", "ada")
+    subjects = git(hub, "log", "--format=%s", "main").splitlines()
+    assert [one for one in subjects if one.startswith(("take", "release"))] == [f"take: {bead} by ada"]
     folder = site.clone.here("workspace", "path", bead).out.strip()
     assert folder in taken.out
     result_of(worker)

@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 import os
+import shlex
 from typing import TYPE_CHECKING
 
 from bd.cli.lookup import bead_of
+from bd.cli.output import escaped
 from bd.cli.spec import Argument, Command, Option
+from bd.coding_agents.known import KNOWN
 from bd.core.code_repos import repos_of
 from bd.core.errors import Refused, WrongState
-from bd.operations.claims import Claim, Release
+from bd.operations.claims import Release
+from bd.operations.take import Take
 from bd.repos.delivery import deliver_by_hand
 from bd.repos.standing import why_stopped
 from bd.repos.workspace import workspace_here
 from bd.schedule.invocation import hub_id
+from bd.worker.tally import session_of
 
 if TYPE_CHECKING:
     from bd.cli.app import App
     from bd.repos.workspace import Workspace
-    from bd.store import Outcome
 
 SPEC = Command(
     "take",
@@ -35,27 +39,23 @@ SPEC = Command(
 def run(app: App, bead: str) -> None:
     """Take a bead over from the agent that works on it."""
     me = app.claimant(compatible=True)
-    outcome = _taken(app, bead, me.agent, me.by)
-    app.show_written(outcome, "Taken")
+    bead_id = bead_of(bead, app.snapshot(fetch=True)).id
+    host = os.uname().nodename if hasattr(os, "uname") else ""
+    reason, known = f"taken over by {me.agent}", app.held_tokens([bead_id])
+    asked = {**app.asked(agent=me.agent, host=host, ids=[bead_id], reason=reason, held_tokens=known), "by": me.by}
+    app.show_written(app.publish(Take(**asked)), "Taken")
     if app.out.is_json:
         return
-    bead_id = outcome.change.touched[0] if outcome.change else bead
     there = workspace_here(hub_id(app.hub), bead_id)
     if there is not None:
         app.out.line(f"  Its workspace: {there.folder}")
         app.out.line(f"  `bd workspace enter {bead_id}` starts your shell there, `bd give {bead_id}` hands the bead back.")
-
-
-def _taken(app: App, bead: str, agent: str, by: str) -> Outcome:
-    """Free the bead and claim it. Raises the refusals of both; AlreadyClaimed if an agent was faster in between."""
-    head = bead_of(bead, app.snapshot(fetch=True))
-    bead = head.id
-    if head.claims and agent not in head.holders:
-        app.publish(Release(**app.asked([bead], ids=[bead], reason=f"taken over by {agent}", force=True)))
-        app.renew()
-    host = os.uname().nodename if hasattr(os, "uname") else ""
-    asked = {**app.asked(agent=agent, host=host, force=True, ids=[bead], held_tokens=app.held_tokens([bead])), "by": by}
-    return app.publish(Claim(**asked))
+    session = session_of(app.hub, bead_id)
+    program = KNOWN.get(session.program) if session else None
+    if session is not None and program is not None and os.path.isdir(session.folder):
+        words = shlex.join([*program.by_hand, session.session])
+        then = escaped(f"`cd {shlex.quote(session.folder)} && {words}`")
+        app.out.line(f"  Once its agent has ended, {then} goes on with the agent's session.")
 
 
 GIVE = Command(

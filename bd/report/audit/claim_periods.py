@@ -150,7 +150,7 @@ class Tenures:
         for interval in self._intervals.get(bead, []):
             if interval.held.token == claim.token:
                 interval.ends.append(here)
-        if begun and not _is_own(commit, claim, begun[0]):
+        if begun and not (_is_own(commit, claim, begun[0]) or rules.is_take(commit)):
             words = f"the claim of {claim.agent} was replaced by one of {begun[0].agent} without an end"
             self._blame("replaced", commit, bead, words)
         elif not begun and not rules.may_touch(commit, frozenset({claim.token})):

@@ -41,7 +41,9 @@ RULES = {
     "exclusive": Rule("Two beads with the same exclusive name are never held at once.", _FREE),
     "token_reused": Rule("Each claim has its own token.", _LOOK),
     "unannounced": Rule("A claim begins with an operation that names its token.", _FREE),
-    "replaced": Rule("A claim ends before another begins; only its own agent resumes it.", _FREE),
+    "replaced": Rule(
+        "A claim ends before another begins; only its own agent resumes it, and `bd take` says why it takes it over.", _FREE
+    ),
     "changed_hands": Rule("A claim stays its agent's until it ends.", _FREE),
     "taken_away": Rule("A claim ends under its token, by freeing what stalled, or by --force with a reason.", _LOOK),
     "not_holder": Rule(
@@ -121,6 +123,11 @@ def may_touch(commit: Commit, tokens: frozenset[str]) -> bool:
 def is_resume(commit: Commit) -> bool:
     """Return whether an agent takes over its own claim."""
     return commit.verb == "claim" and bool(commit.args.get("resume"))
+
+
+def is_take(commit: Commit) -> bool:
+    """Return whether somebody takes a bead over from its holder, and says so."""
+    return commit.verb == "take" and is_forced(commit)
 
 
 def doubts(change: BeadChange, commit: Commit, fleet: Fleet | None) -> Iterator[Fault]:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from bd.store.replica import Replica
 
 # Operations that are meaningless if they come late, and hold no text that somebody wrote.
-_LAPSES = frozenset({"claim", "heartbeat", "init", "start"})
+_LAPSES = frozenset({"claim", "heartbeat", "init", "start", "take"})
 _SILENT = "the push got no answer and did not reach the hub"
 
 

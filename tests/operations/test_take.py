@@ -1,0 +1,43 @@
+"""A bead is taken over from its holder whole, or not at all."""
+
+from __future__ import annotations
+
+import pytest
+
+from bd.core.errors import AgentBusy, BdError, StillBlocked
+from bd.core.schema import CONFIG_PATH
+from bd.operations.take import Take
+from tests.memory import MemoryStore, held, make_bead
+from tests.operations.asking import by
+
+
+def take(agent: str = "ada") -> Take:
+    return Take(agent=agent, ids=["hub-a"], reason=f"taken over by {agent}", **by(agent))
+
+
+def test_one_claim_ends_and_the_other_begins() -> None:
+    store = MemoryStore(held("hub-a", "coder", "t-1"))
+    change = store.publish(take())
+    after = store.bead("hub-a")
+    assert (after.status, [*after.holders], after.attempts, after.attempts_counted) == ("in_progress", ["ada"], 2, 1)
+    assert [(token in after.tokens, bead_id) for token, bead_id in change.tokens] == [(True, "hub-a")]
+    capacity = {name: (store.tip.capacity(name) or {}).get("current_tasks") for name in ("coder", "ada")}
+    assert capacity == {"coder": 0, "ada": 1}
+
+
+@pytest.mark.parametrize(
+    ("fields", "config", "error"),
+    [({"depends_on": ["hub-b"]}, {}, StillBlocked), ({}, {"paused": {"reason": "no", "by": "ada"}}, AgentBusy)],
+)
+def test_a_claim_that_is_refused_leaves_the_holders(fields: dict, config: dict, error: type[BdError]) -> None:  # type: ignore[type-arg]
+    records = {CONFIG_PATH: config} if config else {}
+    store = MemoryStore(held("hub-a", "coder", "t-1", **fields), make_bead("hub-b"), records=records)
+    with pytest.raises(error):
+        store.publish(take())
+    assert [*store.bead("hub-a").tokens] == ["t-1"]
+
+
+def test_what_nobody_holds_is_claimed() -> None:
+    store = MemoryStore(make_bead("hub-a"))
+    store.publish(take())
+    assert [*store.bead("hub-a").holders] == ["ada"]
