@@ -12,8 +12,9 @@ from bd.cli.output import escaped
 from bd.compat.dag_plans import read_graph
 from bd.core.errors import Damaged
 from bd.demo.example import read_example
-from bd.demo.factory import Story, plan_path
+from bd.demo.factory import plan_path
 from bd.demo.hub import BRANCH, Demo
+from bd.demo.watch import Story
 from bd.report.audit.incidents import KINDS, mishaps
 from bd.report.audit.proof import prove
 from bd.report.log import read

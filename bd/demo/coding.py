@@ -11,18 +11,17 @@ import random
 import sys
 from typing import TYPE_CHECKING, NamedTuple
 
-from bd.core.errors import Damaged
 from bd.demo.example import DEMO_INTERVAL, example_folder
-from bd.demo.factory import LOOK_S, STILL_LIMIT_S
-from bd.demo.processes import Runners, done, environment
+from bd.demo.processes import done, environment
+from bd.demo.watch import Watch
 from bd.policy.lifecycle import waits_for_human
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from bd.core.model import Bead, Snapshot
-    from bd.demo.factory import Story
+    from bd.demo.watch import Story
     from bd.store import Clone
 
 AGENTS = ("ann", "ben", "cyd")
@@ -46,10 +45,8 @@ def kill_of(seed: str) -> Kill:
     return Kill(draw.choice(AGENTS), round(draw.uniform(*_KILLED_S), 1))
 
 
-class Coding(Runners):
+class Coding(Watch):
     """The agents, each a `bd work --with claude` that starts the stand-in, and the person who answers."""
-
-    end_with_stdin = False
 
     def __init__(self, clones: Mapping[str, Path], folder: Path, kill: Kill) -> None:
         work = [sys.executable, "-m", "bd", "work", "--interval", DEMO_INTERVAL, "--with", "claude", "--agent"]
@@ -67,40 +64,22 @@ class Coding(Runners):
         path = os.pathsep.join([str(self._programs), found.get("PATH", os.defpath)])
         return {**found, "PATH": path, "XDG_STATE_HOME": str(self._state)}
 
-    def run(self, hub: Clone, bare: Callable[[], str | None], root_id: str, story: Story) -> float:
-        """Watch until the plan is done; return the seconds it took. `bare` returns the hub's tip. Raises Damaged."""
-        started = moved = hub.runtime.monotonic()
-        seen = hub.published() or ""
-        while True:
-            hub.runtime.sleep(LOOK_S)
-            now_s = hub.runtime.monotonic()
-            self._kill_when_due(now_s - started, story)
-            self.check()
-            if bare() == seen:
-                if now_s - moved > STILL_LIMIT_S:
-                    hint = f"the agents' logs are in {self._log_folder}"
-                    raise Damaged(f"nothing has moved for {STILL_LIMIT_S:.0f} s", hint=hint)
-                continue
-            hub.fetch()
-            tip = hub.published() or ""
-            story.on_moved(seen, tip, now_s - started)
-            seen, moved = tip, now_s
-            snapshot = hub.snapshot(tip)
-            tasks = _tasks(snapshot, root_id)
-            if all(task.is_done for task in tasks) and self._kill is None:
-                return now_s - started
-            for task in tasks:
-                if waits_for_human(task):
-                    story.say(f"$ bd answer {task.id} {ANSWER}", now_s - started)
-                    done(hub.repo.work_tree or "", "answer", task.id, ANSWER)
+    def on_look(self, story: Story, at_s: float) -> bool:
+        """Kill a worker once that is due, and start it anew."""
+        if self._kill is not None and at_s >= self._kill.after_s:
+            name, self._kill = self._kill.agent, None
+            self.kill_and_restart(name)
+            story.say(f"kill -9 of {name}; it is started anew", at_s)
+        return self._kill is None
 
-    def _kill_when_due(self, at_s: float, story: Story) -> None:
-        """Kill a worker, and start it anew."""
-        if self._kill is None or at_s < self._kill.after_s:
-            return
-        name, self._kill = self._kill.agent, None
-        self.kill_and_restart(name)
-        story.say(f"kill -9 of {name}; it is started anew", at_s)
+    def on_moved(self, hub: Clone, snapshot: Snapshot, root_id: str, story: Story, at_s: float) -> bool:
+        """Answer what the agents ask."""
+        tasks = _tasks(snapshot, root_id)
+        for task in tasks:
+            if waits_for_human(task):
+                story.say(f"$ bd answer {task.id} {ANSWER}", at_s)
+                done(hub.repo.work_tree or "", "answer", task.id, ANSWER)
+        return all(task.is_done for task in tasks)
 
 
 def _tasks(snapshot: Snapshot, root_id: str) -> Sequence[Bead]:

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from bd.core.runtime import Runtime
     from bd.demo.coding import Kill
     from bd.demo.example import Example
-    from bd.demo.factory import Story
+    from bd.demo.watch import Story
     from bd.store import Clone, Place
 
 PREFIX = "hub"

@@ -1,6 +1,6 @@
 """The demo's processes: one per agent, each in its clone. None is left behind, however the demo ends.
 
-race.py and factory.py watch the hub while they run.
+race.py and watch.py watch the hub while they run.
 """
 
 from __future__ import annotations

@@ -13,6 +13,7 @@ from bd.core.errors import Damaged
 from bd.demo.board import read_happening
 from bd.demo.example import example_folder
 from bd.demo.processes import Runners
+from bd.demo.watch import LOOK_S, STILL_LIMIT_S
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -21,10 +22,6 @@ if TYPE_CHECKING:
     from bd.core.runtime import Runtime
     from bd.demo.board import Board
     from bd.store.git.repository import GitRepo
-
-LOOK_S = 0.1
-# After this long without a commit, with work left, something is wrong that waiting won't fix.
-STILL_LIMIT_S = 90.0
 
 
 class Race(Runners):
