@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from bd.core.model import Bead
 from bd.demo.code_history import prove_code
 from bd.demo.coding import kill_of
+from bd.demo.watch import Story, Watch
 from bd.store.git.repository import GitRepo
 from tests.running import run_process
 from tests.truth import git
@@ -70,3 +72,21 @@ def test_a_seed_says_who_is_killed_and_when() -> None:
 def test_three_agents_build_a_program_whoever_is_killed(tmp_path: Path, seed: str) -> None:
     told = run_process("demo", "--agents", "--seed", seed, "--json", "--dir", str(tmp_path / "demo"), cwd=tmp_path).json
     assert (told["done"], told["doubles"], told["code_history"]["holds"]) == (6, 0, True)
+
+
+def test_a_plan_that_is_done_before_the_kill_ends_with_it(tmp_path: Path) -> None:
+    """Nothing moves any more by then."""
+
+    class Watched(Watch):
+        def on_look(self, _story: Story, at_s: float) -> bool:
+            return at_s >= 5
+
+        def on_moved(self, *_: object) -> bool:
+            return True
+
+    time_s = [0.0]
+    runtime: Any = SimpleNamespace(monotonic=lambda: time_s[0], sleep=lambda s: time_s.append(time_s.pop() + s))
+    tips = iter(["old", "new"])
+    hub: Any = SimpleNamespace(runtime=runtime, published=lambda: next(tips), fetch=lambda: None, snapshot=lambda _: None)
+    story = Story(lambda *_: None, lambda *_: None)
+    assert 5 <= Watched({}, {}, tmp_path).run(hub, lambda: "new", "hub-a", story) < 6
