@@ -71,6 +71,9 @@ def deliver(workspace: Workspace, entry: Repo, cache: Cache, hub: Clone, *, is_c
             return Delivery(notes=tuple(notes))
         if not entry.is_delivered:
             return Delivery("", head.oid, commits, notes=tuple(notes))
+        own = cache.tip(workspace.branch)
+        if not is_current and own is not None and cache.is_ancestor(head.oid, own):  # its worker was killed after the push
+            return Delivery(workspace.branch, head.oid, commits, notes=tuple(notes))
         why = "" if is_current else "the attempt is no longer current"
         why = why or _refused(workspace.branch, entry, hub)
         if not why and begun is not None and not cache.is_ancestor(begun, head.oid):

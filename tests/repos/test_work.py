@@ -12,6 +12,7 @@ import pytest
 from bd.coding_agents.sessions import Session, place_of
 from bd.repos.workspace import record_at
 from bd.worker.tally import Tally
+from tests.processes.commands import all_gone
 from tests.running import result_of
 from tests.truth import git, tip_bead
 from tests.waiting import until
@@ -120,6 +121,70 @@ def test_a_worker_that_is_killed_leaves_its_work_where_it_is_found(site: Site, h
     assert any(f"agents/{bead}-attempt-1" in comment["text"] for comment in after.comments)
     kinds = [left["kind"] for one in site.clone.here("workspace", "list", "--json").json for left in one["unpushed"]]
     assert kinds == ["untracked"]
+
+
+@pytest.mark.slow
+def test_a_worker_that_is_killed_while_the_setup_runs_leaves_nothing_half_made(site: Site, tmp_path: Path) -> None:
+    there = tmp_path / "there"
+    setup = f'[ ! -e "{there}" ] || exit 0; echo half > half; echo $$ > "{there}.new"; mv "{there}.new" "{there}"; exec sleep 600'
+    site.clone.here("repo", "add", "relay", str(site.code), "--setup", setup)
+    bead = site.bead()
+    worker = site.clone.start("work", "--agent", "coder", "--grace", "1s", "--", "sh", "-c", COMMIT)
+    until(there.exists)
+    worker.kill()
+    result_of(worker)
+    until(lambda: all_gone([int(there.read_text())]))
+    (one,) = site.clone.here("workspace", "list", "--json").json
+    assert (one["id"], one["state"], [left["kind"] for left in one["unpushed"]]) == (bead, "killed", ["untracked"])
+    site.clone.here("release", bead, "--force", "--reason", "its worker is gone")
+    result = site.clone.bd("work", "--agent", "coder", "--max-tasks", "1", "--json", "--", "sh", "-c", COMMIT)
+    assert [one["outcome"] for one in result.json] == ["done"]
+    assert git(site.code, "ls-tree", "--name-only", f"agents/{bead}").split() == [".gitignore", "readme", "work"]
+    assert site.branches().keys() == {"main", f"agents/{bead}"}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("hook", "lands"), [("pre-receive", False), ("post-receive", True)])
+def test_a_worker_that_is_killed_while_it_pushes_loses_and_doubles_nothing(
+    site: Site, hub: Path, tmp_path: Path, hook: str, lands: bool
+) -> None:
+    there, end = tmp_path / "there", tmp_path / "end"
+    waits = site.code / "hooks" / hook
+    waits.parent.mkdir(exist_ok=True)
+    waits.write_text(
+        f'#!/bin/sh\n[ ! -e "{there}" ] || exit 0\ntouch "{there}"\nuntil [ -e "{end}" ]; do sleep 0.05; done\nexit 1\n'
+    )
+    waits.chmod(0o755)
+    bead = site.bead()
+    worker = site.clone.start("work", "--agent", "coder", "--grace", "1s", "--", "sh", "-c", COMMIT)
+    until(there.exists)
+    worker.kill()
+    end.touch()
+    result_of(worker)
+    until(lambda: (f"agents/{bead}" in site.branches()) == lands)
+    site.clone.here("release", bead, "--force", "--reason", "its worker is gone")
+    site.clone.bd(
+        "work",
+        "--agent",
+        "coder",
+        "--max-tasks",
+        "1",
+        "--",
+        "sh",
+        "-c",
+        "echo more > more && git add more && git commit -qm more",
+    )
+    own = git(site.code, "log", "--format=%s", f"main..agents/{bead}").splitlines()
+    if lands:
+        assert own == ["more", "by coder"]
+        assert site.branches().keys() == {"main", f"agents/{bead}"}
+    else:
+        assert own == ["more"]
+        assert git(site.code, "log", "--format=%s", f"main..agents/{bead}-attempt-1").splitlines() == ["by coder"]
+    after = tip_bead(hub, bead)
+    assert after is not None
+    assert any(("-attempt-1" if not lands else f"agents/{bead}") in comment["text"] for comment in after.comments)
+    assert [left for one in site.clone.here("workspace", "list", "--json").json for left in one["unpushed"]] == []
 
 
 @pytest.mark.slow
