@@ -42,12 +42,14 @@ class Seen(NamedTuple):
 
 
 def seen_workspaces(hub: Clone) -> Iterator[Seen]:
-    """Yield the hub's workspaces on this machine. Everything unpushed in those without a worker is set aside meanwhile."""
-    for workspace in known_workspaces(hub_id(hub)):
-        yield _seen(workspace, hub)
+    """Yield the hub's workspaces on this machine. Everything unpushed in those without a worker is set aside meanwhile.
+
+    One that is removed, and of which nothing is left to push, is forgotten.
+    """
+    return filter(None, (_seen(workspace, hub) for workspace in known_workspaces(hub_id(hub))))
 
 
-def _seen(workspace: Workspace, hub: Clone) -> Seen:
+def _seen(workspace: Workspace, hub: Clone) -> Seen | None:
     cache = cache_of(workspace, hub)
     state = ENDED if workspace.ended_at else KILLED
     lock = workspace.lock(hub.runtime)
@@ -55,6 +57,8 @@ def _seen(workspace: Workspace, hub: Clone) -> Seen:
         return Seen(workspace, RUNNING, leftovers.kept_of(workspace, cache), [], cache.git_dir)
     try:
         if not os.path.isdir(workspace.folder):
+            if leftovers.forget_if_empty(workspace, cache):
+                return None
             return Seen(workspace, REMOVED, leftovers.kept_of(workspace, cache), [], cache.git_dir)
         found = leftovers.keep(workspace, cache, hub.runtime)
         return Seen(workspace, state, *found, cache.git_dir)
@@ -139,10 +143,12 @@ def remove_old(hub: Clone, least_s: float = KEPT_S) -> list[str]:
     said = []
     snapshot, now = hub.snapshot(), hub.runtime.now()
     for workspace in known_workspaces(hub_id(hub)):
-        if is_held(workspace, snapshot) or not os.path.isdir(workspace.folder) or not is_old(workspace, now, least_s):
+        if is_held(workspace, snapshot) or not is_old(workspace, now, least_s):
             continue
+        was_there = os.path.isdir(workspace.folder)
         why = removed(workspace, hub)
-        said.append(f"workspace {workspace.folder} stays: {why[0]}" if why else f"removed the workspace {workspace.folder}")
+        if why or was_there:
+            said.append(f"workspace {workspace.folder} stays: {why[0]}" if why else f"removed the workspace {workspace.folder}")
     caches = (cache_of(one, hub) for one in known_workspaces(hub_id(hub)))
     for cache in {one.git_dir: one for one in caches}.values():
         cache.pack_when_full()

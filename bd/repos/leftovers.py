@@ -178,7 +178,7 @@ class _Reader:
         self._fetch({oid: self.ref(kind, name) for (kind, name), oid in named.items()})
         lost = {oid: self.ref(kind, oid[:16]) for kind, oid in self._logged() if oid not in named.values()}
         self._fetch(lost, may_be_gone=True)
-        self._drop_pushed()
+        _drop_pushed(self._workspace, self._cache)
         self._keep_files(with_ignored=with_ignored)
 
     # --- commits ---
@@ -243,19 +243,6 @@ class _Reader:
 
     def _fetch_from(self, wanted: dict[str, str]) -> None:
         self._cache.fetch_from(self._tree.git_dir, wanted)
-
-    def _drop_pushed(self) -> None:
-        """Remove those refs whose commits another one has, or the remote."""
-        kept = self._cache.repo.refs(self._workspace.kept_refs.rstrip("/"))
-        unpushed = self._cache.unpushed([*{*kept.values()}])
-        gone = [ref for ref, oid in kept.items() if oid not in unpushed]
-        lost = {ref: oid for ref, oid in kept.items() if "/detached/" in ref or "-detached/" in ref}
-        others = [oid for ref, oid in kept.items() if ref not in lost and "uncommitted" not in ref]
-        if lost and others:
-            lines = "".join(f"{line}\n" for line in (*lost.values(), *(f"^{oid}" for oid in others))).encode()
-            alone = {*self._cache.run("rev-list", "--stdin", data=lines)[1].split()}
-            gone += [ref for ref, oid in lost.items() if oid not in alone and ref not in gone]
-        self._cache.repo.update_refs([(ref, None, kept[ref]) for ref in gone])
 
     # --- files ---
 
@@ -407,12 +394,28 @@ def drop(workspace: Workspace, cache: Cache) -> int:
 
 
 def forget_if_empty(workspace: Workspace, cache: Cache) -> bool:
-    """Forget a workspace whose folder is gone, unless something of it is set aside. Return whether it is forgotten."""
+    """Forget a workspace whose folder is gone, unless something of it is set aside and not pushed. Return whether it is forgotten."""
     if kept_of(workspace, cache):
-        return False
+        _drop_pushed(workspace, cache)
+        if kept_of(workspace, cache):
+            return False
     _drop_start(workspace, cache)
     workspace.forget()
     return True
+
+
+def _drop_pushed(workspace: Workspace, cache: Cache) -> None:
+    """Remove those refs of an attempt whose commits another one has, or the remote."""
+    kept = cache.repo.refs(workspace.kept_refs.rstrip("/"))
+    unpushed = cache.unpushed([*{*kept.values()}])
+    gone = [ref for ref, oid in kept.items() if oid not in unpushed]
+    lost = {ref: oid for ref, oid in kept.items() if "/detached/" in ref or "-detached/" in ref}
+    others = [oid for ref, oid in kept.items() if ref not in lost and "uncommitted" not in ref]
+    if lost and others:
+        lines = "".join(f"{line}\n" for line in (*lost.values(), *(f"^{oid}" for oid in others))).encode()
+        alone = {*cache.run("rev-list", "--stdin", data=lines)[1].split()}
+        gone += [ref for ref, oid in lost.items() if oid not in alone and ref not in gone]
+    cache.repo.update_refs([(ref, None, kept[ref]) for ref in gone])
 
 
 def _drop_start(workspace: Workspace, cache: Cache) -> None:

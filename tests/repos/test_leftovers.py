@@ -215,6 +215,20 @@ def test_what_was_set_aside_of_a_removed_workspace_is_found_after_the_next_attem
     assert len(site.clone.here("workspace", "list", "--json").json) == (1 if is_away else 2)
 
 
+def test_what_was_set_aside_is_forgotten_once_somebody_has_pushed_it(site: Site) -> None:
+    site.clone.here("repo", "add", "relay", str(site.code), "--deliver", "none")
+    bead = site.bead()
+    attempt = site.begin(bead)
+    _commits(Path(attempt.folder))
+    attempt.finish(site.hub(), {}, is_current=True)
+    site.clone.here("workspace", "prune", bead)
+    (one,) = site.clone.here("workspace", "list", "--json").json
+    (left,) = one["unpushed"]
+    git(one["git_dir"], "push", "--quiet", str(site.code), f"{left['commit']}:refs/heads/by-hand")
+    site.clone.here("repo", "check", "relay")
+    assert site.clone.here("workspace", "list", "--json").json == []
+
+
 def test_a_full_disk_keeps_the_folder(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     bead = site.bead()
     attempt = site.begin(bead)
