@@ -124,7 +124,8 @@ class History:
         # Pushes that brought nothing; while `is_quiet`, every push does.
         self.idle: list[str] = []
         self.is_quiet = False
-        self.signs: dict[str, list[float]] = {}
+        self.claimed_s: dict[str, float] = {}
+        self.beaten_s: dict[str, list[float]] = {}
         self.stalls: list[Seen] = []
 
     def _varied(self, rates: Rates) -> Rates:
@@ -237,7 +238,8 @@ class History:
             is_blind=any("unsided" in faults.met for faults in self.faults.values()),
             beats=[ref.removeprefix("refs/bd/claims/") for ref in there.refs("refs/bd/claims/")],
             idle=[*self.idle, *self._empty(commits)],
-            signs=self.signs,
+            claimed_s=self.claimed_s,
+            beaten_s=self.beaten_s,
             stalls=self.stalls,
         )
 
@@ -363,7 +365,7 @@ class Agent:
                 continue
             self._fleet.granted += 1
             if token in operation.args["new_tokens"]:  # being handed one that a dead process had won is no sign of life
-                self._fleet.signs[token] = [began_s]
+                self._fleet.claimed_s[token] = began_s
             held = Held(bead_id, token, bool(beat))
             self._held.append(held)
             yield from self._work(held)
@@ -379,7 +381,7 @@ class Agent:
             if held.by_ref and not is_silent:
                 began_s = self._fleet.events.now_s
                 if (yield from self._tried(lambda hub: _has_beaten(hub, held.token))):
-                    self._fleet.signs.setdefault(held.token, []).append(began_s)
+                    self._fleet.beaten_s.setdefault(held.token, []).append(began_s)
 
     def _end(self, held: Held, *, kind: str = "") -> Process:
         """End a claim, under its token; one that is lost is forgotten."""
@@ -396,17 +398,14 @@ class Agent:
             self._held = [one for one in self._held if one != held]
 
     def _free_stalled(self) -> Process:
-        found = yield from self._tried(lambda hub: look(hub, f"agent:{self._name}"))
+        found = yield from self._tried(lambda hub: (look(hub, f"agent:{self._name}").abandoned, not hub.sides.may_list()))
         seen_s = self._fleet.events.now_s  # looking has taken its time
-        if found is not None and found.abandoned:
-            # A clone whose server once refused side refs sees no heartbeats: there only commits count.
-            self._fleet.stalls += [
-                Seen(stall.token, seen_s, SILENT_S if stall.why == "silent" else OVERDUE_S)
-                for stall in found.abandoned
-                if self._open().sides.may_list()
-            ]
-            stalls = [stall._asdict() for stall in found.abandoned]
-            yield from self._call("reassign", Reassign(**self._asked(stalls=stalls)))
+        stalls, is_blind = found or ([], False)
+        if stalls:
+            limits_s = [SILENT_S if stall.why == "silent" else OVERDUE_S for stall in stalls]
+            seen = [Seen(stall.token, seen_s, limit_s, is_blind) for stall, limit_s in zip(stalls, limits_s, strict=True)]
+            self._fleet.stalls += seen
+            yield from self._call("reassign", Reassign(**self._asked(stalls=[stall._asdict() for stall in stalls])))
 
     def _finish(self) -> Process:
         """Nobody starts anything new: what is held is given back or closed."""

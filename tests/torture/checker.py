@@ -19,11 +19,15 @@ if TYPE_CHECKING:
 
 
 class Seen(NamedTuple):
-    """A claim that somebody saw as stalled: when, and after how long a silence claims of its kind count as stalled."""
+    """A claim that somebody saw as stalled: when, and after how long a silence claims of its kind count as stalled.
+
+    `is_blind`: the server shows heartbeats to this observer no more, so that only commits count.
+    """
 
     token: str
     at_s: float
     limit_s: float
+    is_blind: bool = False
 
 
 @dataclass
@@ -33,8 +37,8 @@ class Lived:
     `commits` are the branch's, oldest first; `gone` those that only a rewritten line had. `kept` are texts of the refused
     replays that clones keep. `peace` are the calls made after all faults had ended. `leftovers`, `audit`: what was found
     in clones and by `bd audit`. `backward` are moves of the branch that were no fast-forward and that no fault made.
-    `idle` names the pushes that brought nothing; `signs` are the times at which a claim's holder surely gave a sign of life, by
-    token, and `stalls` what others took for stalled. Histories with real git leave these three empty.
+    `idle` names the pushes that brought nothing; `claimed_s` says when a claim was surely made, and `beaten_s` at what times its
+    holder surely sent a heartbeat, by token; `stalls` are what others took for stalled. Histories with real git leave these empty.
     """
 
     commits: list[Commit]
@@ -49,7 +53,8 @@ class Lived:
     intents: list[str] = field(default_factory=list)
     beats: list[str] = field(default_factory=list)
     idle: list[str] = field(default_factory=list)
-    signs: dict[str, list[float]] = field(default_factory=dict)
+    claimed_s: dict[str, float] = field(default_factory=dict)
+    beaten_s: dict[str, list[float]] = field(default_factory=dict)
     stalls: list[Seen] = field(default_factory=list)
     is_blind: bool = False
 
@@ -189,7 +194,9 @@ def no_idle_push(lived: Lived) -> Iterator[str]:
 def no_stall_without_cause(lived: Lived) -> Iterator[str]:
     """Nobody takes a claim for stalled whose holder gave a sign of life a moment ago."""
     for stall in lived.stalls:
-        silence_s = stall.at_s - max((at_s for at_s in lived.signs.get(stall.token, []) if at_s <= stall.at_s), default=0.0)
+        beaten_s = [] if stall.is_blind else lived.beaten_s.get(stall.token, [])
+        signs_s = [lived.claimed_s.get(stall.token, 0.0), *beaten_s]
+        silence_s = stall.at_s - max((at_s for at_s in signs_s if at_s <= stall.at_s), default=0.0)
         if silence_s < stall.limit_s:
             yield f"the claim {stall.token} was seen as stalled after a silence of {silence_s:.0f} s, less than {stall.limit_s:.0f} s"
 

@@ -61,7 +61,10 @@ BROKEN: dict[str, list[Lived]] = {
     "nothing_torn": [Lived([commit(1, torn=("beads/hub-a.yaml",))], [])],
     "nothing_twice": [Lived([commit(1, FREE, uids=("U1",)), commit(2, FREE, uids=("U1",))], [])],
     "no_idle_push": [Lived([], [], idle=["north pushed what was there"])],
-    "no_stall_without_cause": [Lived([], [], signs={"T1": [10.0, 200.0, 400.0]}, stalls=[Seen("T1", 250.0, 90.0)])],
+    "no_stall_without_cause": [
+        Lived([], [], claimed_s={"T1": 10.0}, beaten_s={"T1": [200.0, 400.0]}, stalls=[Seen("T1", 250.0, 90.0)]),
+        Lived([], [], claimed_s={"T1": 10.0}, stalls=[Seen("T1", 50.0, 120.0, is_blind=True)]),
+    ],
     "audit_agrees": [Lived([], [], audit=["two_owners: hub-a"])],
     "no_acknowledged_write_lost": [
         Lived([commit(1, FREE)], [told(uids=("U1",), mark="mark1", out="mark1")]),
@@ -110,8 +113,9 @@ SOUND = Lived(
     ],
     lost_clones=frozenset({"west.0"}),
     beats=["T2"],
-    signs={"T2": [10.0, 200.0]},
-    stalls=[Seen("T2", 300.0, 90.0)],
+    claimed_s={"T2": 10.0},
+    beaten_s={"T2": [200.0]},
+    stalls=[Seen("T2", 300.0, 90.0), Seen("T2", 210.0, 120.0, is_blind=True)],
     leftovers=['the journal of north still has U7.json: {"state": "won", "tokens": ["T2"]}'],
 )
 
