@@ -60,7 +60,26 @@ def test_yaml_and_json_say_the_same() -> None:
         ({"duration": "0s"}, "a time has to be positive", None),
         ({"outages": [{"from": "1h"}]}, "s.yaml: outages[0] has no to", None),
         ({"dispatch": {"away_from": "1h"}}, "only one of away_from and away_to", None),
-        ({"dispatch": [1]}, "", None),
+        ({"dispatch": {"away_from": "2h", "away_to": "1h"}}, "s.yaml: dispatch is back before it is away", None),
+        ({"dispatch": [1]}, "s.yaml, dispatch: ['1'] is not a mapping", None),
+        ({"agents": {"name": "a"}}, "s.yaml, agents: {'name': 'a'} is not a list", None),
+        ({"work": "code"}, "s.yaml, work: 'code' is not a list", None),
+        (
+            {"agents": [{"skills": {"title_prefixes": ["Fix:"]}}]},
+            "agents[0] has no key 'skills.title_prefixes'",
+            "did you mean skills.title_prefix?",
+        ),
+        ({"agents": [{"pool": {"maximum": 3}}]}, "agents[0] has no key 'pool.maximum'", None),
+        ({"agents": [{"pool": {"max": "many"}}]}, "`max: many` is not a number", None),
+        ({"agents": [{"pool": {"max": 3, "check": "wc -l"}}]}, "check is a command, and a simulation runs none", None),
+        ({"agents": [{"budget": {"eur": 3}}]}, "agents[0] has no key 'budget.eur'", None),
+        ({"settings": {"max_atempts": 3}}, "s.yaml: settings has no key 'max_atempts'", "did you mean max_attempts?"),
+        ({"outages": [{"from": "1h", "to": "30m"}]}, "s.yaml: outages[0] ends before it begins", None),
+        (
+            {"outages": [{"from": "1h", "to": "2h", "groups": ["coders"]}]},
+            "outages[0]: there is no group 'coders'",
+            "one of coder",
+        ),
     ],
 )
 def test_mistakes_are_named_with_their_place(changed: dict[str, Any], words: str, hint: str | None) -> None:

@@ -10,13 +10,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from bd.compat.documents import entries_of
 from bd.core import ids
 from bd.core.errors import BadInput
+from bd.core.known_keys import unknown_keys
 from bd.core.nearest import nearest
+from bd.core.pools import pool_of
+from bd.core.schema import CONFIG_PATH, agent_path
 from bd.core.times import duration_s
 from bd.policy import failure_kinds
 from bd.simulation.scenario import RETRIES, SERVICE_TIMES, Dispatch, Group, Outage, Scenario, Work
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Collection, Mapping
 
 _DURATION = r"^(\d+(\.\d+)?[smhd])+$"
 _UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
@@ -87,10 +90,20 @@ def _texts(value: Any) -> list[str]:
     return [str(one) for one in value] if isinstance(value, list) else [one.strip() for one in str(value).split(",")]
 
 
-def _map(value: Any) -> dict[str, Any]:
+def _list(value: Any) -> list[Any]:
+    if not isinstance(value, list):
+        raise BadInput(f"{value!r} is not a list")
+    return value
+
+
+def _mapping(value: Any) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise BadInput(f"{value!r} is not a mapping")
-    return {key: _typed(one) for key, one in value.items()}
+    return value
+
+
+def _map(value: Any) -> dict[str, Any]:
+    return {key: _typed(one) for key, one in _mapping(value).items()}
 
 
 def _typed(value: Any) -> Any:
@@ -214,10 +227,10 @@ def _object(table: Mapping[str, Key]) -> dict[str, Any]:
 
 TOP: dict[str, Key] = {
     "title": Key("", str, _TEXT, "What it is about; for readers"),
-    "agents": Key("groups", list, _several(AGENTS), "Groups of agents"),
-    "work": Key("work", list, _several(WORK), "Kinds of beads"),
-    "outages": Key("outages", list, _several(OUTAGES), "Times in which models can't be reached"),
-    "dispatch": Key("dispatch", dict, _object(DISPATCH), "A central process that hands out the work"),
+    "agents": Key("groups", _list, _several(AGENTS), "Groups of agents"),
+    "work": Key("work", _list, _several(WORK), "Kinds of beads"),
+    "outages": Key("outages", _list, _several(OUTAGES), "Times in which models can't be reached"),
+    "dispatch": Key("dispatch", _mapping, _object(DISPATCH), "A central process that hands out the work"),
     "rebalance": Key("rebalance_s", _time(), _TIME, "How often beads are moved from long queues to idle agents"),
     "duration": Key("duration_s", _time(), _TIME, "How long it goes on (8h)"),
     "seed": Key("seed", _whole, _COUNT, "The same seed gives the same run (1)"),
@@ -248,19 +261,16 @@ def read(data: bytes, shown: str) -> Scenario:
     found.pop("", None)
     groups = tuple(_group(one, f"{shown}: agents[{place}]") for place, one in enumerate(found.pop("groups", ())))
     work = tuple(_work(one, f"{shown}: work[{place}]") for place, one in enumerate(found.pop("work", ())))
-    outages = tuple(
-        Outage(
-            **_whole_of(_fields(one, OUTAGES, f"{shown}: outages[{place}]"), ("starts_s", "ends_s"), f"{shown}: outages[{place}]")
-        )
-        for place, one in enumerate(found.pop("outages", ()))
-    )
+    names = [group.name for group in groups]
+    outages = tuple(_outage(one, names, f"{shown}: outages[{place}]") for place, one in enumerate(found.pop("outages", ())))
     if not groups or not work:
         raise BadInput(
             f"{shown} has no {'agents' if not groups else 'work'}", hint="`bd simulate --schema` prints what a scenario may have"
         )
-    for what, names in (("agents", [group.name for group in groups]), ("work", [one.name for one in work])):
-        if len({*names}) < len(names):
+    for what, given in (("agents", names), ("work", [one.name for one in work])):
+        if len({*given}) < len(given):
             raise BadInput(f"{shown}: two of {what} have the same name", hint="give each a `name`")
+    _refuse_unknown(CONFIG_PATH, found.get("hub_settings", {}), f"{shown}: settings")
     dispatch = _dispatch(found.pop("dispatch", None), shown)
     agents = sum(group.size for group in groups)
     return Scenario(**found, groups=groups, work=work, outages=outages, dispatch=dispatch, agents=agents)
@@ -284,11 +294,25 @@ def _fields(given: Any, table: Mapping[str, Key], where: str) -> dict[str, Any]:
     return found
 
 
-def _whole_of(found: dict[str, Any], needed: tuple[str, ...], where: str) -> dict[str, Any]:
-    missing = [key for key, one in OUTAGES.items() if one.field in needed and one.field not in found]
-    if missing:
-        raise BadInput(f"{where} has no {missing[0]}")
-    return found
+def _refuse_unknown(path: str, fields: Mapping[str, Any], where: str) -> None:
+    """Refuse what nothing would read in a file of the hub that is made of these fields. Raises BadInput."""
+    for unknown in unknown_keys(path, fields):
+        meant = f"did you mean {unknown.nearest}?" if unknown.nearest else "nothing reads it"
+        raise BadInput(f"{where} has no key {unknown.key!r}", hint=meant)
+
+
+def _outage(given: Any, groups: Collection[str], where: str) -> Outage:
+    found = _fields(given, OUTAGES, where)
+    for key in ("from", "to"):
+        if OUTAGES[key].field not in found:
+            raise BadInput(f"{where} has no {key}")
+    outage = Outage(**found)
+    if outage.ends_s <= outage.starts_s:
+        raise BadInput(f"{where} ends before it begins", hint="`to` is a time of the run, as `from` is")
+    strange = next((name for name in outage.groups if name not in groups), None)
+    if strange is not None:
+        raise BadInput(f"{where}: there is no group {strange!r}", hint=f"one of {', '.join(groups)}")
+    return outage
 
 
 def _group(given: Any, where: str) -> Group:
@@ -296,6 +320,12 @@ def _group(given: Any, where: str) -> Group:
     file = {key: found.pop(key) for key in _AGENT_FILE & found.keys()}
     file.setdefault("max_concurrent", 1)
     name = found.pop("name", file.get("role") or "agent")
+    _refuse_unknown(agent_path(name), file, where)
+    pool = pool_of(name, file)
+    if pool.flaws:
+        raise BadInput(f"{where}, pool: it would not be as it is written: {pool.flaws[0]}")
+    if pool.check:
+        raise BadInput(f"{where}, pool: check is a command, and a simulation runs none")
     return Group(name, found.pop("size", 1), file=file, jobs=file["max_concurrent"], **found)
 
 
@@ -312,4 +342,8 @@ def _dispatch(given: Any, shown: str) -> Dispatch | None:
     away = found.pop("away_from_s", None), found.pop("away_to_s", None)
     if (away[0] is None) != (away[1] is None):
         raise BadInput(f"{shown}: dispatch has only one of away_from and away_to")
-    return Dispatch(**found, away_s=(away[0], away[1]) if away[0] is not None else None)
+    if away[0] is None:
+        return Dispatch(**found)
+    if away[1] <= away[0]:
+        raise BadInput(f"{shown}: dispatch is back before it is away")
+    return Dispatch(**found, away_s=away)
