@@ -214,6 +214,8 @@ def test_the_command_shows_waits_by_work_a_timeline_and_a_chart(tmp_path: Path) 
         (["--scenario", "s.yaml", "--agents", "3"], "--agents and --scenario together"),
         (["--scenario", "s.yaml", "--interval", "3m"], "--interval and --scenario together"),
         (["--scenario", "s.yaml", "--timeline", "hub-none"], "no bead hub-none was made"),
+        (["--fit", "--scenario", "s.yaml"], "--scenario and --fit together"),
+        (["--fit", "--max-wait", "30m", "--agents", "3"], "--agents and --fit together"),
         (["--timeline", "1", "--sweep", "agents=1..2"], "--timeline and --chart are about one run"),
         (["--duration", "1m", "--chart", "no/where.svg"], "no/where.svg can't be written"),
     ],
@@ -249,6 +251,7 @@ PAST: dict[str, Any] = {
         {"name": "papers", "title": "Research: it", "arrivals": "2/h", "service": "30m", "type": "chore"},
     ],
     "duration": "15h",
+    "seed": 3,
 }
 
 
@@ -299,12 +302,14 @@ def test_the_command_says_what_each_role_needs(local_hub: Clone) -> None:
         bead = local_hub.here("create", f"Bead {number}", "--json").json["id"]
         local_hub.here("claim", bead, "--agent", "coder")
         local_hub.here("close", bead, "--agent", "coder")
+    local_hub.here("close", local_hub.here("create", "A person's", "--json").json["id"])
     out = local_hub.here("simulate", "--fit", "--max-wait", "30m").out
     assert [line.split()[:5] for line in out.splitlines()[:1]] == [["role", "beads/day", "each", "failed", "agents"]]
     assert "95% of the beads wait no longer than 30m" in out
     shown = local_hub.here("simulate", "--fit", "--max-wait", "30m", "--json").json
     assert [need["role"] for need in shown["needs"]] == ["coder"]
-    assert shown["history"][0]["closed"] == 5
+    [history] = shown["history"]
+    assert (history["closed"], history["beads_per_day"]) == (5, 120), "five in the first hour, without the person's"
 
 
 def test_an_idle_agent_takes_beads_of_a_long_queue_at_once_where_the_hub_allows_it() -> None:

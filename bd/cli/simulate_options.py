@@ -13,6 +13,7 @@ from bd.simulation.scenario_file import rate_of, read
 from bd.simulation.sweep import SWEPT, WHOLE, Sweep
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from typing import Any
 
 _NUMBER = re.compile(r"\d+(?:\.\d+)?\Z", re.ASCII)
@@ -88,13 +89,23 @@ def scenario_of(file: str | None, **typed: Any) -> Scenario:
     return _checked(scenario)
 
 
-def _from_file(file: str, typed: dict[str, Any]) -> Scenario:
+def refuse_with(option: str, hint: str, others: Mapping[str, Any], typed: Mapping[str, Any]) -> None:
+    """Refuse an option beside others that it leaves without effect, and beside those of a fleet of equals. Raises BadInput."""
+    flags = {option.name: option.flags[0] for option in SCENARIO}
+    found = {**others, **{flags[name]: value for name, value in _given(typed).items() if name in _OF_EQUALS}}
+    odd = next((flag for flag, value in found.items() if value is not None), None)
+    if odd is not None:
+        raise BadInput(f"{odd} and {option} together", hint=hint)
+
+
+def _given(typed: Mapping[str, Any]) -> dict[str, Any]:
     defaults = {option.name: option.default for option in SCENARIO}
-    flags = {option.name: option.flags[0].removeprefix("--") for option in SCENARIO}
-    given = {name: value for name, value in typed.items() if value not in (None, defaults[name]) and value != ()}
-    odd = [name for name in _OF_EQUALS if name in given]
-    if odd:
-        raise BadInput(f"--{flags[odd[0]]} and --scenario together", hint="write it into the file")
+    return {name: value for name, value in typed.items() if value not in (None, defaults[name]) and value != ()}
+
+
+def _from_file(file: str, typed: Mapping[str, Any]) -> Scenario:
+    refuse_with("--scenario", "write it into the file", {}, typed)
+    given = _given(typed)
     try:
         with open(file, "rb") as opened:
             data = opened.read()
@@ -103,7 +114,7 @@ def _from_file(file: str, typed: dict[str, Any]) -> Scenario:
     return _checked(read(data, file)._replace(**_named(given)))
 
 
-def _named(typed: dict[str, Any]) -> dict[str, Any]:
+def _named(typed: Mapping[str, Any]) -> dict[str, Any]:
     """Return what was typed by the names of the scenario's fields."""
     names = {name.replace("-", "_"): key for name, key in SWEPT.items()} | {"duration": "duration_s"}
     return {names.get(name, name): value for name, value in typed.items() if value is not None}

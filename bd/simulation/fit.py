@@ -1,6 +1,6 @@
 """How many agents a hub needs, by its own past: what arrived, how long it took, how often it failed, and who did it.
 
-Belongs here: reading that out of a snapshot, and the search for the smallest fleet. The runs themselves are run.py's.
+Belongs here: reading that out of a snapshot, and the search for a fleet that is large enough. The runs themselves are run.py's.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from bd.core.costs import spent_of
 from bd.core.errors import NotFound
-from bd.core.schema import AGENTS_DIR
-from bd.core.times import instant_of
+from bd.core.schema import AGENTS_DIR, DONE_STATUSES
+from bd.core.times import duration_text, instant_of
 from bd.policy.roles import interval_of
 from bd.simulation.figures import percentile
 from bd.simulation.run import run
@@ -81,16 +81,17 @@ def history_of(snapshot: Snapshot, now: datetime, within_s: float) -> tuple[list
     done: dict[tuple[str, str], list[Bead]] = {}
     for head in snapshot.every():
         ago_s = (now - instant_of(head.created_at)).total_seconds() if head.created_at else math.inf
-        if 0 <= ago_s <= within_s:
-            made.setdefault(head.type, []).append(ago_s)
-            whole = snapshot.bead(head.id) if head.status == "closed" and head.get("started_at") else None
-            who = str(whole.get("closed_by") or "") if whole is not None else ""
-            if whole is not None and who.startswith("agent:"):
-                done.setdefault((_role_of(who.removeprefix("agent:"), snapshot), head.type), []).append(whole)
+        whole = snapshot.bead(head.id) if 0 <= ago_s <= within_s and head.status in DONE_STATUSES else None
+        who = str(whole.get("closed_by") or "") if whole is not None else ""
+        if not 0 <= ago_s <= within_s or (whole is not None and not who.startswith("agent:")):
+            continue  # what people have closed was no work for agents
+        made.setdefault(head.type, []).append(ago_s)
+        if whole is not None and whole.get("started_at") and whole.get("closed_at"):
+            done.setdefault((_role_of(who.removeprefix("agent:"), snapshot), head.type), []).append(whole)
     closed = sum(map(len, done.values()))
     if closed < LEAST:
-        words = f"the hub has {closed} beads that agents have closed lately"
-        raise NotFound(words, hint=f"--fit needs at least {LEAST}; --history looks further back than 30 days")
+        words = f"agents have closed {closed} beads of the last {duration_text(within_s)}"
+        raise NotFound(words, hint=f"--fit needs at least {LEAST}; --history looks further back")
     span_s = max(3600.0, *(ago_s for times in made.values() for ago_s in times))
     by_type = {kind: sum(len(beads) for (_, one), beads in done.items() if one == kind) for kind in made}
     kinds = [

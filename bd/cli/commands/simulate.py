@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from bd.cli.output import progress_bar
-from bd.cli.simulate_options import SCENARIO, SWEEP, scenario_of
+from bd.cli.simulate_options import SCENARIO, SWEEP, refuse_with, scenario_of
 from bd.cli.spec import DURATION, PATH, Command, Flag, Option, real_number
 from bd.core.errors import BadInput, NotFound
 from bd.simulation import fit as fitting
@@ -72,6 +72,10 @@ def run(
     if schema:
         app.out.json(scenario_file.schema())
         return
+    if fit:
+        given = {"--scenario": scenario, "--sweep": sweep, "--timeline": timeline, "--chart": chart, "--push-limit": push_limit}
+        given["--duration"] = typed["duration"]
+        refuse_with("--fit", "the fleet and its work are those of the hub", given, typed)
     asked = scenario_of(scenario, **typed)
     bounds = Bounds(push_limit, max_wait)
     if fit:
@@ -86,7 +90,7 @@ def run(
 
 
 def _fit(app: App, scenario: Scenario, wait_s: float | None, within_s: float) -> None:
-    """Find the smallest fleet for what the hub did lately, and print what each role needs."""
+    """Find a fleet for what the hub did lately, and print what each role needs."""
     if wait_s is None:
         raise BadInput("--fit has to know how long beads may wait", hint="bd simulate --fit --max-wait 30m")
     kinds, roles = fitting.history_of(app.snapshot(), app.runtime.now(), within_s)
