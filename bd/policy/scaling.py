@@ -74,7 +74,7 @@ def awaited(pool: Pool, snapshot: Snapshot, now: datetime) -> set[str]:
     return {name for name in _claimable(pool, snapshot, now) if name}
 
 
-def held_back(pool: Pool, snapshot: Snapshot, now: datetime) -> str:
+def _held_back(pool: Pool, snapshot: Snapshot, now: datetime) -> str:
     """Return why no more than the minimum is to be started: the fleet is paused, or an account of the pool rests; "" if neither."""
     if pause_of(snapshot):
         return "the fleet is paused"
@@ -83,7 +83,7 @@ def held_back(pool: Pool, snapshot: Snapshot, now: datetime) -> str:
     return next((hold.text for hold in holds if hold is not None), "")
 
 
-def tried_size(pool: Pool, wanted: int | None, running: int, snapshot: Snapshot, now: datetime) -> int | None:
+def _tried_size(pool: Pool, wanted: int | None, running: int, snapshot: Snapshot, now: datetime) -> int | None:
     """Return the wanted size, but no growth beyond one member while the pool's account is tried after a rest."""
     rests = account_rest.Rests(snapshot, now)
     if wanted is None or not any(rests.is_on_trial(name) for name in (pool.name, *pool.members)):
@@ -108,6 +108,23 @@ def _claimable(pool: Pool, snapshot: Snapshot, now: datetime) -> list[str]:
             continue
         found.append(own)
     return found
+
+
+def planned(
+    pool: Pool,
+    wanted: int | None,
+    running: Sequence[Member],
+    memory: Memory,
+    snapshot: Snapshot,
+    now: datetime,
+    now_s: float,
+    *,
+    away: Collection[str] = (),
+) -> Plan:
+    """Plan a round by what the hub says now: who is awaited, and whether something holds the pool back. See `plan`."""
+    number = _tried_size(pool, wanted, len(running), snapshot, now)
+    first, halt = awaited(pool, snapshot, now), _held_back(pool, snapshot, now)
+    return plan(pool, number, running, memory, now_s, first=first, away=away, halt=halt)
 
 
 def plan(

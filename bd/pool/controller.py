@@ -16,7 +16,7 @@ from bd.core.pools import Pool, pools_of
 from bd.core.schema import AGENTS_DIR
 from bd.notify import command_pins
 from bd.policy.capacity import duty_of
-from bd.policy.scaling import awaited, held_back, plan, tried_size
+from bd.policy.scaling import planned
 from bd.pool import decisions, desired_size
 from bd.pool.decisions import Progress
 from bd.pool.supervisor import Crew, Round
@@ -115,14 +115,9 @@ class Controller:
         pool, snapshot, now_s = crew.pool, now.view.snapshot, self._runtime.now().timestamp()
         if found.error and found.error != crew.note.get("check_error"):
             now.record("check failed", pool.name, why=found.error)
-        instant = self._runtime.now()
-        halt = held_back(pool, snapshot, instant)
-        first = awaited(pool, snapshot, instant)
         # A member whose predecessor's beads are still to be given back is not started either: the notes would mix.
         away = [name for name in pool.members if name in crew.unsettled or duty_of(name, snapshot) == "offline"]
-        members = crew.members()
-        number = tried_size(pool, found.number, len(members), snapshot, instant)
-        does = plan(pool, number, members, crew.memory, now_s, first=first, away=away, halt=halt)
+        does = planned(pool, found.number, crew.members(), crew.memory, snapshot, self._runtime.now(), now_s, away=away)
         crew.follow(does)
         why = "" if does.desired else found.why
         seen = {"desired": does.desired, "wanted": found.number, "why": why, "waits": does.waits, "check_error": found.error}

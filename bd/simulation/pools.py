@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from bd.core.pools import pool_of
-from bd.policy import scaling
-from bd.policy.scaling import Member, Memory
+from bd.policy.scaling import Member, Memory, planned
 from bd.pool import decisions, desired_size
 from bd.pool.decisions import Progress
 from bd.simulation.agent import Agent
@@ -48,8 +47,7 @@ class PoolController:
         snapshot, now, now_s = self.clone.snapshot(), self.clone.virtual.now(), self._hub.events.now_s
         self._members = {name: agent for name, agent in self._members.items() if not agent.is_gone}
         wanted = desired_size.wanted(self._pool, snapshot, "", now, None, is_fresh=True)
-        first = scaling.awaited(self._pool, snapshot, now)
-        does = scaling.plan(self._pool, wanted.number, self._running(), self._memory, now_s, first=first)
+        does = planned(self._pool, wanted.number, self._running(), self._memory, snapshot, now, now_s)
         for name in does.start:
             agent = Agent(self._hub, self._scenario, self._group, name, self._jobs)
             self._members[name], self._since_s[name] = agent, now_s

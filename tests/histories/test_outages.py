@@ -9,7 +9,7 @@ import pytest
 from bd.core.pools import Pool
 from bd.core.times import timedelta
 from bd.policy.capacity import is_overloaded
-from bd.policy.scaling import Memory, demand, held_back, plan, tried_size
+from bd.policy.scaling import Memory, demand, planned
 from bd.report.attention import gather
 from bd.simulation.machine import START
 from tests.histories.outages import INTERVAL_S, Fleet
@@ -25,8 +25,7 @@ AWAY_S = 600.0
 def size_of(pool: Pool, snapshot: Snapshot, at_s: float) -> int:
     """How many members a controller would start now, where none is running."""
     now = START + timedelta(seconds=at_s)
-    number = tried_size(pool, demand(pool, snapshot, now), 0, snapshot, now)
-    return len(plan(pool, number, [], Memory(), at_s, halt=held_back(pool, snapshot, now)).start)
+    return len(planned(pool, demand(pool, snapshot, now), [], Memory(), snapshot, now, at_s).start)
 
 
 @pytest.mark.parametrize("kind", ["rate_limit", "overloaded", "provider_error"])
