@@ -13,6 +13,7 @@ import pytest
 
 from bd.core.errors import BadInput
 from bd.core.schema import AGENTS_DIR
+from bd.policy.capacity import is_away
 from bd.simulation.fit import Kind, Role, fitted, history_of
 from bd.simulation.run import Run, run
 from bd.simulation.scenario import Scenario
@@ -165,6 +166,39 @@ def test_a_dispatcher_hands_out_the_work_at_once_unless_it_is_away() -> None:
     assert pushed.figures.wait_p50_s < 10
     assert away.figures.wait_p99_s > HOUR > pulled.figures.wait_p99_s
     assert away.figures.closes > 30
+
+
+def test_a_dispatchers_agent_may_die_at_two_beads_at_once() -> None:
+    agents = [{"name": "a", "count": 2, "capacity": 2, "dies": 0.3, "back": "5m"}]
+    work = [{"name": "w", "backlog": 12, "service": "10m"}]
+    figures = ran(agents=agents, work=work, dispatch={"how": "claim"}, seed=2).figures
+    assert 0 < figures.closes < figures.claims
+
+
+def test_an_agent_that_works_for_long_is_not_presumed_offline() -> None:
+    agents = [{"name": "a"}, {"name": "idle", "skills": {"title_prefix": ["Odd:"]}}]
+    work = [{"name": "w", "arrivals": "2/h", "service": "6h", "service_times": "fixed"}]
+    made = ran(agents=agents, work=work, duration="6h")
+    clone = made.hub.clone()
+    assert (made.figures.claims, made.figures.closes) == (1, 0)
+    assert made.figures.empty_looks
+    assert not is_away("a-1", clone.snapshot(), clone.virtual.now())
+
+
+def test_beads_arrive_in_the_queue_of_an_agent_that_died() -> None:
+    work = [{"name": "w", "arrivals": "6/h", "service": "5m", "assignee": "a-1"}]
+    made = ran(agents=[{"name": "a", "dies": 1, "back": "1d"}, {"name": "b"}], work=work, duration="4h")
+    clone = made.hub.clone()
+    assert is_away("a-1", clone.snapshot(), clone.virtual.now())
+    assert made.hub.tally.arrived > 12
+
+
+def test_cron_starts_that_are_not_due_look_and_claim_nothing() -> None:
+    agents = [{"name": "a", "cron": True, "interval": "5m"}]
+    made = ran(agents=agents, work=[{"name": "w", "backlog": 1}], duration="12h")
+    assert made.figures.claims == 1
+    assert made.figures.empty_looks < 20, "its pace skips the others"
+    assert made.hub.tally.reads > 2 * 12 * 12 - 20, "each start fetches the heartbeats and the hub"
 
 
 def test_beads_move_from_a_long_queue_to_an_idle_agent() -> None:

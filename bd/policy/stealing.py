@@ -88,6 +88,11 @@ def is_allowed_to_polls(snapshot: Snapshot) -> bool:
     return isinstance(given, dict) and given.get("on_poll") in (True, "true", "yes")
 
 
+def moves_on_poll(agent: str, snapshot: Snapshot, now: datetime) -> tuple[Move, ...]:
+    """Return what an agent whose poll found nothing may take over now; nothing where the hub does not allow it."""
+    return cycle(snapshot, now, to=agent).moves if is_allowed_to_polls(snapshot) else ()
+
+
 def queues(snapshot: Snapshot, now: datetime) -> dict[str, list[Bead]]:
     """Return the queue of each name: open beads that are assigned to it and unclaimed."""
     found: dict[str, list[Bead]] = {}

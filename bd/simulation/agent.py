@@ -7,47 +7,40 @@ bd/policy/pacing.py), or a step of a write (bd/store/transaction).
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
-from bd.core.errors import BdError, NothingReady, ServerRefused, TryAgain
-from bd.core.times import time_text, timedelta
+from bd.core.errors import NothingReady, ServerRefused, TryAgain
+from bd.core.times import time_text
 from bd.operations.base import asked
 from bd.operations.claims import Claim
 from bd.operations.close import Close
 from bd.operations.fail import Fail
-from bd.operations.heartbeat import Reassign
 from bd.operations.work_stealing import Rebalance
 from bd.policy import stealing
 from bd.policy.eligibility import Eligibility
 from bd.policy.liveness import RECORD_EVERY_S
 from bd.policy.pacing import Pace, after_none, peek_pause_s
 from bd.policy.roles import interval_of
-from bd.simulation.driver import write
-from bd.simulation.machine import START
 from bd.worker import decisions
 from bd.worker.decisions import Standing
 from bd.worker.fleet_state import look
+from bd.worker.heartbeats import is_news
 from bd.worker.job import Command
 from bd.worker.options import Plan
+from bd.worker.stall_recovery import freeing
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator
+    from collections.abc import Generator
     from typing import Any
 
+    from bd.core.errors import BdError
     from bd.core.operation import Operation
+    from bd.simulation.clone import Told
     from bd.simulation.hub import Hub
     from bd.simulation.jobs import Job, Jobs
     from bd.simulation.scenario import Group, Scenario
-    from bd.store import Outcome
 
     Process = Generator[float, None, None]
-
-
-class Told(NamedTuple):
-    """The result of a write: its outcome, or the error."""
-
-    outcome: Outcome | None
-    error: BdError | None = None
 
 
 class Agent:
@@ -68,9 +61,7 @@ class Agent:
         self._seen_tip = ""  # at the last look that found nothing
         self._peeks = 0
         self._longest_peek_s = self._interval_s
-        self._told_s = -RECORD_EVERY_S
         self._idle_s: float | None = None  # since when it has nothing to do
-        self._is_idle = False
         self.is_draining = self.is_gone = self._is_dead = False
 
     # --- its life ---
@@ -100,6 +91,8 @@ class Agent:
         self.begin(token, bead_id, commit)
         [job] = [job for job in self._jobs if job.token == token]
         yield job.ends_s - self._now_s
+        if job not in self._jobs:  # the agent has died at another bead
+            return
         try:
             yield from self._finish(job, may_go_on=False)
         except _Died as death:
@@ -147,15 +140,9 @@ class Agent:
         return self._standing
 
     def _until_cron(self, first_s: float) -> Process:
-        """Wait for the next start by the clock that is due, or that finds that the hub has moved."""
-        every_s = self._interval_s
-        start = math.floor((self._now_s - first_s) / every_s)
-        while True:
-            start += 1
-            yield max(0.0, first_s + start * every_s - self._now_s)
-            self._hub.tally.reads += 1
-            if self._pace.is_due(self.clone.virtual.now()) or self._hub.tip != self._seen_tip:
-                return
+        """Wait for the next start by the clock."""
+        start = math.floor((self._now_s - first_s) / self._interval_s) + 1
+        yield max(0.0, first_s + start * self._interval_s - self._now_s)
 
     def _wait(self) -> Process:
         """Wait for the end of a job, for the next look, or for a peek that shows that the hub has moved."""
@@ -180,9 +167,12 @@ class Agent:
 
     def _cycle(self) -> Process:
         """Look once: free stalled claims, and claim the best bead that fits; or find out when to look again."""
+        rest_s, has_stalls = yield from self._look()
+        if not self._may_claim(has_stalls=has_stalls):
+            self._standing = self._standing.replace(nothing=NothingReady(f"{self.name} is not due"))
+            return
         self._hub.tally.looks += 1
         self._hub.tally.spent_usd += self.group.usd_per_look
-        rest_s = yield from self._look()
         if self._hub.knows_nothing(self.group.name):
             yield from self._pass(2)
             if self._hub.knows_nothing(self.group.name):
@@ -196,10 +186,7 @@ class Agent:
                 self._hub.found_nothing(self.group.name, tip)
             yield from self._found_nothing(tip, rest_s, told.error)
         elif told.error is not None:
-            if not told.error.transient and not isinstance(told.error, TryAgain | ServerRefused):
-                yield from self._found_nothing(self.clone.view(), rest_s, told.error)
-            else:
-                self._standing = self._standing.failed_to_look(told.error, self._now_s)
+            self._standing = self._standing.failed_to_look(told.error, self._now_s)
         else:
             self._standing = self._standing.found_work()
             self._begin(told)
@@ -207,33 +194,43 @@ class Agent:
     def _claimed_or_stolen(self) -> Generator[float, None, Told]:
         """Claim the best bead; if there is none, one that it takes over from an overloaded agent, where the hub allows that."""
         claim = self._asked(next=True, count=1, **self.claim_args())
-        told = yield from self._published(Claim(**claim))
-        snapshot = self.clone.snapshot()
-        if not isinstance(told.error, NothingReady) or not stealing.is_allowed_to_polls(snapshot):
+        told = yield from self.clone.tried(Claim(**claim))
+        if not isinstance(told.error, NothingReady) or not self._may_take():
             return told
-        if not stealing.cycle(snapshot, self.clone.virtual.now(), to=self.name).moves:
-            return told
-        taken = yield from self._published(Rebalance(**self._asked(to=self.name)))
+        taken = yield from self.clone.tried(Rebalance(**self._asked(to=self.name)))
         if taken.outcome is None or taken.outcome.change is None or not taken.outcome.change.touched:
             return told
-        return (yield from self._published(Claim(**self._asked(next=True, count=1, **self.claim_args()))))
+        return (yield from self.clone.tried(Claim(**self._asked(next=True, count=1, **self.claim_args()))))
 
-    def _look(self) -> Generator[float, None, float | None]:
-        """Fetch heartbeats and the hub; free what has stalled. Return when a claim may have stalled, if one may.
+    def _may_claim(self, *, has_stalls: bool) -> bool:
+        """Whether it goes on after a look: one that is started by cron may not be due."""
+        now, tip = self.clone.virtual.now(), self._hub.tip
+        return decisions.may_claim(
+            self._now(),
+            self._plan,
+            is_idle_for_a_reason=self.group.cron and Eligibility(self.clone.snapshot(tip), self.name, now).idle() is not None,
+            is_due_by_pace=self._pace.is_due(now),
+            has_moved=tip != self._seen_tip,
+            has_stalls=has_stalls,
+        )
+
+    def _may_take(self) -> bool:
+        return bool(stealing.moves_on_poll(self.name, self.clone.snapshot(), self.clone.virtual.now()))
+
+    def _look(self) -> Generator[float, None, tuple[float | None, bool]]:
+        """Fetch heartbeats and the hub; free what has stalled. Return when a claim may stall, if one may, and whether some have.
 
         As long as every holder lives and sends heartbeats, an observation finds nothing: then it is only counted.
         """
         if not self._hub.tally.died_at_s and self._hub.beats.every_s:
             yield from self._pass(2)
-            return None
-        view = yield from self._carried_out(lambda: look(self.clone, f"agent:{self.name}"))
-        if view is None:
-            return None
-        stalls = view.abandoned
+            return None, False
+        view = look(self.clone, f"agent:{self.name}")
+        yield self.clone.virtual.settle()
+        stalls = view.abandoned if view.settings.recover else []
         if stalls:
-            yield from self._published(Reassign(**self._asked(stalls=[stall._asdict() for stall in stalls])))
-        rest_s: float | None = view.rest_s()
-        return rest_s
+            yield from self.clone.tried(freeing(stalls, f"agent:{self.name}", self.clone.virtual))
+        return view.rest_s(), bool(stalls)
 
     def claim_args(self) -> dict[str, Any]:
         """Return the arguments of a claim for it."""
@@ -257,7 +254,7 @@ class Agent:
         self._pace = self._pace_after(tip)
         turn_s = self._hub.next_turn_s(tip)
         until_turn_s = turn_s - now_s + self._hub.rng.random() if turn_s < math.inf else None
-        wait_s = decisions.next_look_in_s(self._pace.wait_s(now), rest_s, until_turn_s)
+        wait_s = decisions.next_look_in_s(self._pace.wait_s(now), rest_s, until_turn_s, decisions.account_wait_s(why))
         self._standing = self._standing.found_nothing(why, tip, now_s + wait_s)
         yield from self._tell()
 
@@ -274,7 +271,7 @@ class Agent:
         if outcome is None or outcome.change is None:
             return
         self._pace = self._pace.found_work(self.clone.virtual.now())
-        self._peeks, self._is_idle = 0, False
+        self._peeks = 0
         self._longest_peek_s = self._pace.base_s
         for token, bead_id in outcome.change.tokens:
             self.begin(token, bead_id, outcome.commit)
@@ -288,6 +285,7 @@ class Agent:
         bead = self.clone.snapshot(commit).bead(bead_id)
         job = self._make_job(self.group, bead_id, token, bead.fields if bead is not None else {}, self._now_s)
         self._jobs.append(job)
+        self._hub.events.start(self._tell_at_work(job), after_s=RECORD_EVERY_S)
         self._hub.tally.begin_work(token, self._now_s)
         self._standing = self._standing.begun(self._now_s)
         self._hub.beats.begin(token, self.clone, job.dies_s if job.dies_s is not None else job.ends_s)
@@ -334,7 +332,7 @@ class Agent:
         """Publish the end of a claim, again if the hub does not take it."""
         tried = 0
         while True:
-            told = yield from self._published(operation)
+            told = yield from self.clone.tried(operation)
             if not isinstance(told.error, TryAgain | ServerRefused):
                 return told
             pause_s = decisions.pause_before_try_s(tried, self._now(), told.error)
@@ -343,23 +341,6 @@ class Agent:
             yield pause_s
             tried += 1
 
-    def _published(self, operation: Operation) -> Generator[float, None, Told]:
-        try:
-            return Told((yield from write(self.clone, self.clone.virtual, operation, self.clone.route)))
-        except BdError as error:
-            return Told(None, error)
-        finally:
-            self._hub.count()
-
-    def _carried_out(self, do: Callable[[], Any]) -> Generator[float, None, Any]:
-        """Do what asks the server and is not a write; None if the server can't be asked now."""
-        try:
-            found = do()
-        except BdError:
-            found = None
-        yield self.clone.virtual.settle()
-        return found
-
     def _pass(self, requests: int) -> Process:
         """Let the time of fetches and listings pass whose answers are known."""
         self._hub.tally.reads += requests
@@ -367,24 +348,29 @@ class Agent:
 
     # --- the agent's own record ---
 
+    def _tell_at_work(self, job: Job) -> Process:
+        """Send the record again and again for as long as a job takes: it shows that the agent is alive."""
+        while job in self._jobs:
+            yield from self._tell()
+            yield RECORD_EVERY_S
+
     def _tell(self) -> Process:
-        """Send the agent's record, at a look that found nothing: if it is news that it is idle, or the last one is old."""
+        """Send the agent's record, if it is news."""
         if not self._hub.beats.every_s:
             return
         yield from self._pass(1)
-        if self._is_idle and self._now_s - self._told_s < RECORD_EVERY_S:
-            return
-        now = START + timedelta(seconds=self._now_s)
-        idle_since = self._pace.idle_since
-        self._hub.heard[self.name] = {
+        now, idle_since = self.clone.virtual.now(), self._pace.idle_since
+        record = {
             "agent": self.name,
             "last_heartbeat": time_text(now),
             "interval_s": self._pace.interval_s,
-            "idle": True,
+            "idle": idle_since is not None,
             "idle_since": idle_since,
         }
+        if not is_news(record, self._hub.heard.get(self.name), now):
+            return
+        self._hub.heard[self.name] = record
         self._hub.heard_at = time_text(now)
-        self._is_idle, self._told_s = True, self._now_s
         self._hub.tally.count_sign(self._now_s)
         yield self._hub.line.push_s * self._hub.rng.uniform(0.8, 1.2)
 

@@ -7,26 +7,23 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from bd.core.errors import BdError
 from bd.core.times import time_text, timedelta
 from bd.operations.base import asked
 from bd.operations.beads import Update
 from bd.operations.claims import Claim
 from bd.operations.work_stealing import Rebalance
+from bd.policy.capacity import is_away
 from bd.policy.eligibility import Eligibility
 from bd.policy.stealing import queues
 from bd.policy.work_queue import ready_beads
-from bd.simulation.driver import write
 from bd.simulation.machine import START
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Sequence
 
-    from bd.core.operation import Operation
     from bd.simulation.agent import Agent
     from bd.simulation.hub import Hub
     from bd.simulation.scenario import Dispatch
-    from bd.store import Outcome
 
     Process = Generator[float, None, None]
 
@@ -42,14 +39,6 @@ class Central:
     def __init__(self, hub: Hub) -> None:
         self._hub = hub
         self._clone = hub.clone()
-
-    def _published(self, operation: Operation) -> Generator[float, None, Outcome | None]:
-        try:
-            return (yield from write(self._clone, self._clone.virtual, operation, self._clone.route))
-        except BdError:
-            return None
-        finally:
-            self._hub.count()
 
     def _fetched(self) -> Process:
         self._clone.fetch()
@@ -85,7 +74,7 @@ class Dispatcher(Central):
             if agent.group.name in without:
                 continue
             claim = Claim(**asked(self._clone.virtual, "agent:dispatcher", next=True, count=1, **agent.claim_args()))
-            outcome = yield from self._published(claim)
+            outcome = (yield from self._clone.tried(claim)).outcome
             if outcome is None or outcome.change is None:
                 without.add(agent.group.name)
                 continue
@@ -98,7 +87,8 @@ class Dispatcher(Central):
         yield from self._fetched()
         snapshot, now = self._clone.snapshot(), self._clone.virtual.now()
         length = {name: len(beads) for name, beads in queues(snapshot, now).items()}
-        answers = [(agent.name, Eligibility(snapshot, agent.name, now)) for agent in self._agents]
+        there = [agent.name for agent in self._agents if not is_away(agent.name, snapshot, now)]
+        answers = [(name, Eligibility(snapshot, name, now)) for name in there]
         for bead in [bead for bead in ready_beads(snapshot, now) if not bead.assignee]:
             fitting = [name for name, answer in answers if not answer.reasons(bead)]
             if not fitting:
@@ -106,7 +96,7 @@ class Dispatcher(Central):
             to = min(fitting, key=lambda name: (length.get(name, 0), name))
             length[to] = length.get(to, 0) + 1
             update = {"set": {"assignee": to}, "verb_words": "assign"}
-            yield from self._published(Update(**asked(self._clone.virtual, "agent:dispatcher", ids=[bead.id], **update)))
+            yield from self._clone.tried(Update(**asked(self._clone.virtual, "agent:dispatcher", ids=[bead.id], **update)))
 
 
 class Rebalancer(Central):
@@ -122,4 +112,4 @@ class Rebalancer(Central):
         while True:
             yield self._every_s
             self._hub.heard_at = time_text(START + timedelta(seconds=self._hub.events.now_s))
-            yield from self._published(Rebalance(**asked(self._clone.virtual, "agent:rebalancer")))
+            yield from self._clone.tried(Rebalance(**asked(self._clone.virtual, "agent:rebalancer")))

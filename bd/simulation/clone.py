@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
+from bd.core.errors import AgentOffline, BdError, NothingReady, ServerRefused, StaleToken, TryAgain
 from bd.core.settings import merge
 from bd.operations.reader import OperationReader
 from bd.simulation.connection import Connection, Line
+from bd.simulation.driver import write
 from bd.simulation.machine import SimulatedRuntime
 from bd.store import Clone
 from bd.store.cache.shared import SharedCache
@@ -15,11 +17,13 @@ from bd.store.memory.place import MemoryPlace
 from bd.store.transaction import effects
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Generator, Sequence
     from typing import Any
 
+    from bd.core.operation import Operation
     from bd.core.settings import Settings
     from bd.simulation.hub import Hub
+    from bd.store import Outcome
     from bd.store.contract import Fetched, PushAnswer, SideRef
     from bd.store.snapshot import CachedSnapshot
     from bd.store.transaction.effects import Effect
@@ -29,6 +33,16 @@ _UNDO = "last.json"
 # After which part of a fetch the hub has answered, and after which part of a push the branch moves: the rest of a fetch is
 # deciding, the rest of a push the answer. A list of names, where nothing is decided, takes half a fetch.
 _ANSWERED, _LANDED, _LISTED = 0.3, 0.9, 0.5
+# What happens to the writes of any fleet: there is nothing to do, a claim was lost or an agent died meanwhile, others were faster.
+# Every other error is a mistake in the scenario.
+_EXPECTED = (NothingReady, StaleToken, AgentOffline, TryAgain, ServerRefused)
+
+
+class Told(NamedTuple):
+    """The result of a write: its outcome, or the error."""
+
+    outcome: Outcome | None
+    error: BdError | None = None
 
 
 class Route(Line):
@@ -76,6 +90,15 @@ class SimulatedClone(Clone):
             self._hub.config = config
             self._hub.merged = merge([("clone", self.place.clone_layer), ("hub", config)])
         return self._hub.merged
+
+    def tried(self, operation: Operation) -> Generator[float, None, Told]:
+        """Publish an operation in simulated time, and count what that has changed. Raises what is a mistake in the scenario."""
+        try:
+            return Told((yield from write(self, self.virtual, operation, self.route)))
+        except _EXPECTED as error:
+            return Told(None, error)
+        finally:
+            self._hub.count()
 
     def note_json(self, name: str, value: Any) -> None:
         if name != _UNDO:

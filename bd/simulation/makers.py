@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from bd.core.errors import ServerRefused, TryAgain
 from bd.operations.base import asked
 from bd.operations.create import Create
 from bd.policy.pacing import AGAIN_S
-from bd.simulation.driver import write
 from bd.simulation.jobs import KIND
 
 if TYPE_CHECKING:
@@ -54,15 +52,8 @@ class Makers:
     def _make(self, work: Work) -> Process:
         clone = self._clone()
         operation = self._create(clone, work, work.burst)
-        while True:
-            try:
-                yield from write(clone, clone.virtual, operation, clone.route)
-            except (TryAgain, ServerRefused):  # anything else is a mistake in the scenario
-                self._hub.count()
-                yield AGAIN_S
-                continue
-            break
-        self._hub.count()
+        while (yield from clone.tried(operation)).error is not None:
+            yield AGAIN_S
         self._free.append(clone)
 
     def _clone(self) -> SimulatedClone:
@@ -78,4 +69,5 @@ class Makers:
             self._made += 1
             title = work.title or f"{work.name.capitalize()} {self._made}"
             beads.append({"title": title, "metadata": {KIND: work.name}, **work.fields})
-        return Create(**asked(clone.virtual, "human:maker", beads=beads))
+        # What arrives for an agent waits in its queue, even while the agent is dead.
+        return Create(**asked(clone.virtual, "human:maker", beads=beads, force=True))

@@ -138,7 +138,7 @@ def tell(hub: Clone, agent: str, changes: Mapping[str, Any] | None = None) -> bo
     refs = hub.sides.listing(AGENTS)
     heard = hub.hear(refs)
     record = record_of(hub, agent, heard.get(agent, {}), changes or {})
-    if not _is_news(record, heard.get(agent), hub.runtime.now()):
+    if not is_news(record, heard.get(agent), hub.runtime.now()):
         return False
     commit = hub.sides.record_commit(record, agent, hub.runtime.now())
     # Another process of this agent may have been faster: its record is as good, and the next one corrects the rest.
@@ -181,7 +181,8 @@ def record_of(hub: Clone, agent: str, before: Mapping[str, Any], changes: Mappin
     return {key: value for key, value in record.items() if value not in (None, [], "")}
 
 
-def _is_news(record: Mapping[str, Any], before: Mapping[str, Any] | None, now: datetime) -> bool:
+def is_news(record: Mapping[str, Any], before: Mapping[str, Any] | None, now: datetime) -> bool:
+    """Return whether an agent's record is sent: the last one, `before`, says something else or is old."""
     if before is None:
         return True
     keys = {*record, *before} - _PASSING

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from bd.core.errors import NothingReady
+    from bd.core.runtime import Runtime
     from bd.policy.liveness import Stall
     from bd.store import CachedSnapshot, Clone, Outcome
 
@@ -20,12 +21,14 @@ if TYPE_CHECKING:
 AT_ONCE = 50
 
 
+def freeing(stalls: Sequence[Stall], by: str, runtime: Runtime) -> Reassign:
+    """Return the operation that frees these claims, or as many of them as are freed at once."""
+    return Reassign(**asked(runtime, by, stalls=[stall._asdict() for stall in stalls[:AT_ONCE]]))
+
+
 def reassign(hub: Clone, stalls: Sequence[Stall], by: str) -> Outcome | None:
     """Free these claims in one commit; None if there are none. Raises TryAgain and its subclasses."""
-    if not stalls:
-        return None
-    named = [stall._asdict() for stall in stalls[:AT_ONCE]]
-    return hub.publish(Reassign(**asked(hub.runtime, by, stalls=named)))
+    return hub.publish(freeing(stalls, by, hub.runtime)) if stalls else None
 
 
 def is_due(hub: Clone, snapshot: CachedSnapshot) -> bool:

@@ -20,9 +20,7 @@ def steal(hub: Clone, agent: str, without_repos: Collection[str] = ()) -> tuple[
     None either if one of them is about one of the repositories `without_repos`: the agent would never begin it.
     """
     snapshot = hub.snapshot()
-    if not stealing.is_allowed_to_polls(snapshot):
-        return ()
-    moves = stealing.cycle(snapshot, hub.runtime.now(), to=agent).moves
+    moves = stealing.moves_on_poll(agent, snapshot, hub.runtime.now())
     if not moves or any(bead.get("repo") in without_repos for bead in snapshot.heads(move.id for move in moves)):
         return ()
     change = hub.publish(Rebalance(**asked(hub.runtime, f"agent:{agent}", to=agent))).change
