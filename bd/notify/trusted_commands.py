@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, NamedTuple
 from bd.notify.command_files import changed_in
 from bd.notify.command_pins import trusted
 from bd.processes import run as processes
-from bd.processes.sandbox import wrapped
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from typing import Any
 
+    from bd.processes.confinement import Confinement
     from bd.processes.tree import ProcessTree
     from bd.store import Clone
 
@@ -61,15 +61,17 @@ def run(
     files: Mapping[str, str] = MappingProxyType({}),
     hub_folder: str | None = None,
     started: Callable[[ProcessTree], None] = lambda _: None,
-    inherited: Mapping[str, str] | None = None,
-    sandbox: Sequence[str] = (),
+    confinement: Confinement | None = None,
+    mounts: tuple[Sequence[str], Sequence[str]] = ((), ()),
 ) -> processes.Ran:
     """Run a shell command, as bd.processes does, unless one of the `files` that were pinned with it has changed.
 
-    They are compared in its folder and in the hub's. `sandbox` is what it runs in (bd/processes/sandbox.py).
+    They are compared in its folder and in the hub's. With a `confinement` it gets no more than an agent; `mounts` are what it
+    reads and writes besides.
     """
     changed = changed_in([one for one in (folder or os.getcwd(), hub_folder) if one], files)
     if changed:
         return processes.Ran(None, "", f"was not run: {changed} is not the file that was trusted; `bd trust` shows it")
-    command = wrapped(["sh", "-c", text], sandbox, folder or os.getcwd()) if sandbox else text
+    command = confinement.shell(text, folder or os.getcwd(), mounts) if confinement else text
+    inherited = confinement.inherited() if confinement else None
     return processes.run(command, environment, limit_s, stdin=stdin, folder=folder, started=started, inherited=inherited)

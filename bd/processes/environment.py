@@ -1,6 +1,7 @@
 """The environment of commands that work for the hub: agents, what prepares and checks their work.
 
-bd's own secrets stay with bd: an agent needs none of them, and reads texts from outside.
+bd's own secrets stay with bd: an agent needs none of them, and reads texts from outside. A command that is isolated from the hub
+gets nothing that leads there either: no variable of bd or git, and no credentials of git.
 """
 
 from __future__ import annotations
@@ -20,13 +21,36 @@ _BASIC = (
 )
 
 
-def passed_on(environment: Mapping[str, str], names: Sequence[str] = ()) -> dict[str, str]:
+# What leads to the hub: bd's variables, and the folder in which bd was started.
+_TO_HUB = ("BD_*", "BEADS_*", "PWD", "OLDPWD")
+# How git finds repositories, and proves to a server who it is. The name of an author proves nothing.
+_CREDENTIALS = (
+    *("GIT_*", "SSH_*", "GH_*TOKEN", "GITHUB_*TOKEN", "GITLAB_*TOKEN", "GITEA_*TOKEN", "FORGEJO_*TOKEN", "CODEBERG_*TOKEN"),
+    *("BITBUCKET_*TOKEN", "CI_JOB_TOKEN"),
+)
+_AUTHOR = ("GIT_AUTHOR_*", "GIT_COMMITTER_*")
+# An empty helper makes git forget those of its configuration.
+_NO_HELPERS = {
+    "GIT_CONFIG_COUNT": "1",
+    "GIT_CONFIG_KEY_0": "credential.helper",
+    "GIT_CONFIG_VALUE_0": "",
+    "GIT_TERMINAL_PROMPT": "0",
+}
+
+
+def passed_on(environment: Mapping[str, str], names: Sequence[str] = (), *, isolated: bool = False) -> dict[str, str]:
     """Return what such a command gets of an environment: all but bd's own secrets, or only `names` and what programs need.
 
-    A name may have wildcards: `ANTHROPIC_*`.
+    A name may have wildcards: `ANTHROPIC_*`. If it is `isolated`, it gets credentials of git only where `names` has them.
     """
     wanted = (*_BASIC, *names) if names else ("*",)
-    return {name: value for name, value in environment.items() if _is_in(name, wanted) and not _is_in(name, OWN_SECRETS)}
+    refused = (*OWN_SECRETS, *_TO_HUB) if isolated else OWN_SECRETS
+    found = {name: value for name, value in environment.items() if _is_in(name, wanted) and not _is_in(name, refused)}
+    if not isolated:
+        return found
+    named = [*_AUTHOR, *(name for name in names if name != "*")]
+    kept = {name: value for name, value in found.items() if not _is_in(name, _CREDENTIALS) or _is_in(name, named)}
+    return {**_NO_HELPERS, **kept}
 
 
 def _is_in(name: str, patterns: Sequence[str]) -> bool:

@@ -1,7 +1,7 @@
 """What commands run in that work for the hub: a program in front of them, as the settings of a clone or a user say.
 
 Presets are data: a name, the words before what the user adds, and the words after it. Placeholders are {folder}, in which the
-command works, {files}, the folder of its attempt, and {home}.
+command works, {files}, the folder of its attempt, and {home}. The word {hidden} stands for the words that hide folders.
 """
 
 from __future__ import annotations
@@ -13,16 +13,20 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
+HIDDEN = "{hidden}"
+
+
 class Preset(NamedTuple):
     """Words before and after what is added to a preset, such as the image of a container.
 
-    `reads` and `writes` let it see one more {path}.
+    `reads` and `writes` let it see one more {path}; `hides` shows an empty folder in its place.
     """
 
     before: tuple[str, ...]
     after: tuple[str, ...] = ()
     reads: tuple[str, ...] = ()
     writes: tuple[str, ...] = ()
+    hides: tuple[str, ...] = ()
 
 
 PRESETS: dict[str, Preset] = {
@@ -31,7 +35,7 @@ PRESETS: dict[str, Preset] = {
         (
             *("bwrap", "--die-with-parent", "--unshare-pid", "--unshare-ipc", "--ro-bind", "/", "/", "--dev", "/dev"),
             *("--proc", "/proc", "--tmpfs", "/tmp", "--tmpfs", "/run"),
-            *("--ro-bind-try", "/run/systemd/resolve", "/run/systemd/resolve", "--tmpfs", "{home}"),
+            *("--ro-bind-try", "/run/systemd/resolve", "/run/systemd/resolve", HIDDEN, "--tmpfs", "{home}"),
             *(
                 "--ro-bind-try",
                 "{home}/.local/bin",
@@ -47,6 +51,7 @@ PRESETS: dict[str, Preset] = {
         ("--",),
         ("--ro-bind-try", "{path}", "{path}"),
         ("--bind-try", "{path}", "{path}"),
+        ("--tmpfs", "{path}"),
     ),
     # `[podman, IMAGE]`: the image has the agent's program.
     "podman": Preset(
@@ -66,19 +71,28 @@ def mounted(sandbox: Sequence[str], reads: Sequence[str], writes: Sequence[str])
     preset = PRESETS.get(sandbox[0]) if sandbox else None
     if preset is None:
         return list(sandbox)
-    pairs = [*((preset.reads, path) for path in reads), *((preset.writes, path) for path in writes)]
-    more = [word.replace("{path}", path) for words, path in pairs for word in words]
+    more = [*_for_each(preset.reads, reads), *_for_each(preset.writes, writes)]
     return [sandbox[0], *more, *sandbox[1:]]
 
 
-def wrapped(words: Sequence[str], sandbox: Sequence[str], folder: str, files: str = "") -> list[str]:
-    """Return the words of a command in its sandbox; unchanged without one. `files` is its folder if it has no files of its own."""
+def wrapped(words: Sequence[str], sandbox: Sequence[str], folder: str, files: str = "", hidden: Sequence[str] = ()) -> list[str]:
+    """Return the words of a command in its sandbox; unchanged without one. `files` is its folder if it has no files of its own.
+
+    A preset shows nothing of the `hidden` folders but `folder`, `files` and what is mounted.
+    """
     if not sandbox:
         return list(words)
     preset = PRESETS.get(sandbox[0])
     around = [*preset.before, *sandbox[1:], *preset.after] if preset else list(sandbox)
+    if preset is not None and HIDDEN in around:
+        place = around.index(HIDDEN)
+        around[place : place + 1] = _for_each(preset.hides, hidden)
     values = {"{folder}": folder, "{files}": files or folder, "{home}": os.path.expanduser("~")}
     return [*(_filled(word, values) for word in around), *words]
+
+
+def _for_each(words: Sequence[str], paths: Sequence[str]) -> list[str]:
+    return [word.replace("{path}", path) for path in paths for word in words]
 
 
 def _filled(word: str, values: dict[str, str]) -> str:

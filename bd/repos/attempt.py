@@ -13,8 +13,7 @@ from bd.core import times
 from bd.core.code_repos import PULL_REQUEST, repos_of
 from bd.core.errors import BdError, Refused, TryAgain
 from bd.notify import trusted_commands
-from bd.processes.environment import passed_on
-from bd.processes.sandbox import mounted
+from bd.processes.confinement import Confinement
 from bd.repos import leftovers
 from bd.repos.branch_names import branch_of
 from bd.repos.cache import cache_for, refuse_full
@@ -65,6 +64,7 @@ class Attempt:
     def __init__(self, hub: Clone, bead: Bead, snapshot: Snapshot, entry: Repo | None) -> None:
         self.entry = entry
         self.workspace: Workspace = workspace_of(hub, bead, entry)
+        self.confinement = Confinement.of(hub.settings())  # of what is run there
         self.is_prepared = False
         self.base_commit = ""  # of the branch that the work begins from, once it is prepared
         self.rescued = Delivery()  # of an attempt whose worker was killed
@@ -154,7 +154,7 @@ class Attempt:
             return Delivery()
 
     def _set_up(self, hub: Clone, entry: Repo, environment: Mapping[str, str], started: Callable[[ProcessTree], None]) -> None:
-        ran = self._run(hub, entry.setup, environment, SETUP_LIMIT_S, started)
+        ran = self._run(entry.setup, environment, SETUP_LIMIT_S, started)
         if ran.code == 0:
             setup_worked(hub, entry.name)
             return
@@ -166,22 +166,20 @@ class Attempt:
 
     def _run(
         self,
-        hub: Clone,
         text: str,
         environment: Mapping[str, str],
         limit_s: float,
         started: Callable[[ProcessTree], None] = lambda _: None,
     ) -> Ran:
         """Run a command of the repository as the agent is run: without bd's secrets, and in its sandbox."""
-        settings = hub.settings()
         return trusted_commands.run(
             text,
             environment,
             limit_s,
             folder=self.folder,
             started=started,
-            inherited=passed_on(os.environ, settings.environment),
-            sandbox=mounted(settings.sandbox, *self.workspace.mounts),
+            confinement=self.confinement,
+            mounts=self.workspace.mounts,
         )
 
     def _left_before(self) -> list[Kept]:
@@ -227,7 +225,7 @@ class Attempt:
             if not self.is_prepared:
                 return Delivery()
             if self.entry is not None and self.entry.teardown:
-                ran = self._run(hub, self.entry.teardown, environment, TEARDOWN_LIMIT_S)
+                ran = self._run(self.entry.teardown, environment, TEARDOWN_LIMIT_S)
                 notes += [] if ran.code == 0 else [f"the teardown of {self.entry.name} failed: {ran.err or f'exit {ran.code}'}"]
             if self.entry is None:
                 return Delivery(notes=tuple(notes))

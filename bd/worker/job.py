@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from bd.core import times
 from bd.policy.advisory_claims import renewal_s
 from bd.policy.liveness import MISSED_BEATS, NEAR_INTERVAL_S, RECORD_EVERY_S
+from bd.processes.confinement import Confinement
 from bd.worker import heartbeats, progress
 from bd.worker.attempt_log import AttemptLog
 from bd.worker.child import Child, Lines
@@ -46,7 +47,7 @@ class Command(NamedTuple):
     `stop_when_cut_off`: whether it is ended if the hub was unreachable for the stall time. `in_workspace`: whether beads about no
     repository get a folder of their own, too. With a `program` the words are more arguments of it, and `permissions` says what it
     may do; `max_duration` maps types to durations, and `prices` models to prices.
-    `environment` are the only variables that it inherits, if there are any; `sandbox` is what it runs in.
+    `confinement` is what it inherits, and what it runs in.
     """
 
     words: Sequence[str]
@@ -61,8 +62,7 @@ class Command(NamedTuple):
     program: KnownAgent | None = None
     permissions: str = "edit"
     prices: Mapping[str, Any] = {}
-    environment: Sequence[str] = ()
-    sandbox: Sequence[str] = ()
+    confinement: Confinement = Confinement()
 
 
 class Job:
@@ -182,7 +182,7 @@ class Job:
 
     def try_output(self, outcome: Outcome, made: Bead) -> None:
         """Start the check of its output, in parallel to everything else."""
-        self.trial = Trial(outcome, made, self.folder, self._open_hub, self._on_change, self._runtime)
+        self.trial = Trial(outcome, made, self.folder, self._open_hub, self._on_change, self._runtime, self._command.confinement)
 
     def outcome(self) -> Outcome:
         """Return the outcome. A reason from outside comes first, unless it was only asked to stop and then finished."""

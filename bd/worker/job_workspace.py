@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from bd.core.model import Bead
+    from bd.processes.confinement import Confinement
     from bd.processes.tree import ProcessTree
     from bd.repos.attempt import Attempt
     from bd.repos.delivery import Delivery
@@ -63,6 +64,10 @@ class JobWorkspace:
         finally:
             hub.close()
         return None
+
+    def confine(self, confinement: Confinement) -> None:
+        """Run the repository's own commands as confined as the agent is."""
+        self._attempt.confinement = confinement
 
     @property
     def base_commit(self) -> str:

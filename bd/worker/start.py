@@ -14,8 +14,6 @@ from bd.brief.brief import brief_of
 from bd.core import files
 from bd.policy import time_limit
 from bd.policy.budget import model_of
-from bd.processes.environment import passed_on
-from bd.processes.sandbox import mounted, wrapped
 from bd.worker import attempt_log, drain
 from bd.worker.agent_program import program_of
 from bd.worker.output import PlainOutput
@@ -106,7 +104,7 @@ def start_of(
     bead_file = written(folder, "bead.json", json.dumps(shown, indent=2, ensure_ascii=False) + "\n")
     brief_file = written(folder, "brief", brief.text)
     environment = {
-        **passed_on(os.environ, command.environment),
+        **command.confinement.inherited(),
         **drain.environment(),
         **(program.environment if program else {}),
         **_of_attempt(bead, folder, model),
@@ -118,16 +116,20 @@ def start_of(
     if workspace is not None:
         words = [*(_from(command.folder, word) for word in words[:1]), *words[1:]]
         workspace.environment = environment
+        workspace.confine(command.confinement)
         workspace.write_brief = lambda text: written(folder, "brief", text)
     stdin = brief_file if command.prompt_on_stdin else None
     output = program.output if program else PlainOutput()
     where = workspace.folder if workspace else command.folder
     commits = workspace.commits if workspace else _nobody_counts
-    sandbox = mounted(command.sandbox, *workspace.mounts) if workspace else command.sandbox
+
+    def confined(inner: Sequence[str]) -> list[str]:
+        return command.confinement.wrapped(inner, where, folder, workspace.mounts if workspace else ((), ()))
+
     start = Start(words, where, environment, stdin, output, folder, commits=commits, workspace=workspace)
     if program is None:
-        return start._replace(words=wrapped(words, sandbox, where, folder))
-    return start._replace(words_at=lambda base: wrapped(program.words_at(base), sandbox, where, folder))
+        return start._replace(words=confined(words))
+    return start._replace(words_at=lambda base: confined(program.words_at(base)))
 
 
 def _of_attempt(bead: Bead, folder: str, model: str) -> dict[str, str]:

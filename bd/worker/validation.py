@@ -20,9 +20,8 @@ from bd.notify import trusted_commands
 from bd.operations.validate import Validate
 from bd.policy import lifecycle, validation
 from bd.policy.url_access import allow_list
-from bd.processes.environment import passed_on
+from bd.processes.confinement import Confinement
 from bd.processes.run import run
-from bd.processes.sandbox import mounted
 from bd.repos.workspace import mounts_at
 from bd.worker.result import DONE
 from bd.worker.url_fetch import NotAllowed, status_of
@@ -68,17 +67,28 @@ class Verdict(NamedTuple):
     is_for_person: bool = False
 
 
+class Where(NamedTuple):
+    """Where the command of a check runs, and who is told of its process."""
+
+    folder: str | None
+    confinement: Confinement
+    started: Started
+
+
 def check(
     hub: Clone,
     bead: Bead,
     folder: str | None = None,
     started: Started = lambda _: None,
     pause: Pause | None = None,
+    confinement: Confinement | None = None,
 ) -> Verdict:
     """Check a bead's output.
 
-    Commands run in `folder`; `started` gets their process, to end it; `pause` may return True to give up.
+    Commands run in `folder`; `started` gets their process, to end it; `pause` may return True to give up. `confinement` is that
+    of the agent whose work is checked; by default, that of the settings.
     """
+    where = Where(folder, confinement or Confinement.of(hub.settings()), started)
     kind, output = validation.kind_of(bead), validation.output_of(bead)
     rule, data = output.get("validation_schema"), output.get("data")
     if kind in ("json-schema", "regex"):
@@ -86,9 +96,9 @@ def check(
     elif kind == "url":
         found = _by_url(hub, rule, output, pause or hub.runtime.sleep)
     elif kind == "test-pass":
-        found = _by_tests(hub, rule, bead, folder, started)
+        found = _by_tests(hub, rule, bead, where)
     elif kind == "judge":
-        found = _by_judge(hub, rule, bead, folder, started)
+        found = _by_judge(hub, rule, bead, where)
     elif kind == validation.NONE:
         return Verdict(True)
     else:
@@ -191,8 +201,8 @@ class _Asking:
 # --- by trusted commands ------------------------------------------------------------------------
 
 
-def _by_tests(hub: Clone, rule: Any, bead: Bead, folder: str | None, started: Started) -> Verdict:
-    ran = _run(hub, "validators", rule, bead, folder, started)
+def _by_tests(hub: Clone, rule: Any, bead: Bead, where: Where) -> Verdict:
+    ran = _run(hub, "validators", rule, bead, where)
     if isinstance(ran, Verdict):
         return ran
     if ran.code is None:
@@ -203,8 +213,8 @@ def _by_tests(hub: Clone, rule: Any, bead: Bead, folder: str | None, started: St
     return Verdict(ran.code == 0, "" if ran.code == 0 else words or f"exit code {ran.code}")
 
 
-def _by_judge(hub: Clone, rule: Any, bead: Bead, folder: str | None, started: Started) -> Verdict:
-    ran = _run(hub, "judges", rule, bead, folder, started)
+def _by_judge(hub: Clone, rule: Any, bead: Bead, where: Where) -> Verdict:
+    ran = _run(hub, "judges", rule, bead, where)
     if isinstance(ran, Verdict):
         return ran
     if ran.code is None:
@@ -233,7 +243,7 @@ def _verdict_of(said: str) -> Verdict | None:
     return Verdict(passed, "" if passed else words.strip() or "the judge gave no reasons")
 
 
-def _run(hub: Clone, key: str, rule: Any, bead: Bead, folder: str | None, started: Started) -> Ran | Verdict:
+def _run(hub: Clone, key: str, rule: Any, bead: Bead, where: Where) -> Ran | Verdict:
     name = rule if isinstance(rule, str) and rule else _DEFAULT_NAMES[key]
     command = next((one for one in trusted_commands.commands(hub, key) if one.name == name), None)
     if command is None:
@@ -242,19 +252,18 @@ def _run(hub: Clone, key: str, rule: Any, bead: Bead, folder: str | None, starte
     for text in ("description", "acceptance_criteria"):
         if bead.get(text):
             shown[text] = bead.get(text)
-    settings = hub.settings()
     environment = {"BD_BEAD_ID": bead.id, "BD_ATTEMPT": str((bead.get("claim") or {}).get("attempt", ""))}
     return trusted_commands.run(
         command.text,
         environment,
         COMMAND_LIMIT_S,
         stdin=json.dumps(shown, ensure_ascii=False) + "\n",
-        folder=folder,
+        folder=where.folder,
         files=command.files,
         hub_folder=hub.checkout,
-        started=started,
-        inherited=passed_on(os.environ, settings.environment),
-        sandbox=mounted(settings.sandbox, *mounts_at(folder)),
+        started=where.started,
+        confinement=where.confinement,
+        mounts=mounts_at(where.folder),
     )
 
 

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from bd.core.model import Bead
     from bd.core.runtime import Runtime
+    from bd.processes.confinement import Confinement
     from bd.processes.tree import ProcessTree
     from bd.store import Clone
     from bd.worker.result import Outcome
@@ -35,11 +36,13 @@ class Trial:
         open_hub: Callable[[], Clone],
         on_change: Callable[[], None],
         runtime: Runtime,
+        confinement: Confinement | None = None,
     ) -> None:
         self.verdict: Verdict | None = None
         self._outcome = outcome
         self._made = made
         self._folder = folder
+        self._confinement = confinement
         self._open_hub = open_hub
         self._on_change = on_change
         self._runtime = runtime
@@ -54,7 +57,7 @@ class Trial:
         try:
             hub = self._open_hub()
             try:
-                found = check(hub, self._made, self._folder, self._started, self._is_given_up.wait)
+                found = check(hub, self._made, self._folder, self._started, self._is_given_up.wait, self._confinement)
             finally:
                 hub.close()
         except (BdError, OSError) as error:  # this says nothing about the output

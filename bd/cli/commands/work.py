@@ -18,6 +18,7 @@ from bd.core.errors import BadInput, Interrupted, NothingReady
 from bd.core.schema import AGENTS_DIR
 from bd.policy.capacity import limit_of
 from bd.policy.eligibility import Eligibility
+from bd.processes.confinement import Confinement
 from bd.schedule.agent_log import log_path, rotate
 from bd.store import locate
 from bd.worker import job, presence
@@ -181,8 +182,7 @@ def _plan(agent: str, words: tuple[str, ...], program: KnownAgent | None, settin
         program=program,
         permissions=settings.permissions,
         prices=settings.prices,
-        environment=settings.environment,
-        sandbox=settings.sandbox,
+        confinement=Confinement.of(settings),
     )
     return Plan(
         agent,
