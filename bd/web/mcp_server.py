@@ -23,6 +23,7 @@ from bd.core.errors import BadInput, BdError
 from bd.web import request_guard
 from bd.web.api.endpoints import BY_NAME, ENDPOINTS, LARGE
 from bd.web.api.parameters import TEXT, Parameter, object_schema
+from bd.web.api.verbs import tools
 from bd.web.authentication import AGENT
 from bd.web.error_responses import answer as refusal_of
 from bd.web.error_responses import told_of
@@ -69,6 +70,7 @@ class McpServer:
 
     def __init__(self, site: Site, account: Account | None = None) -> None:
         self._site, self._account = site, account
+        site.verbs = tools
         self._tokens: dict[str, str] = {}
         self.server: Server[Any] = Server(
             "bd",

@@ -12,6 +12,7 @@ from bd.core.ids import hub_name
 from bd.operations.base import asked
 from bd.report.metrics.flow import flow_of
 from bd.web.api.service import Service
+from bd.web.api.verbs import requests
 from bd.web.authentication import PERSON
 from bd.web.feed import Feed
 from bd.web.host_names import LOCAL
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from datetime import datetime
     from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
 
+    from bd.brief.verbs import Verbs
     from bd.core.settings import Settings
     from bd.operations.base import Operation
     from bd.report.metrics.flow import Flow
@@ -96,6 +98,7 @@ class Site:
         self.open_hub = open_hub
         self.runtime = runtime
         self.tell: Callable[[str], None] = lambda _: None  # to whoever runs the server
+        self.verbs: Callable[[str, str], Verbs] = requests  # how briefs say what to call (api/verbs.py)
         self.secrets: Mapping[str, str] = {}  # webhook secrets by forge
         self.helpers: Sequence[Helper] = ()  # threads that run alongside the feed while the site is open
         self.pages, self.pasts = Kept(), Kept()

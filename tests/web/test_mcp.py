@@ -75,6 +75,7 @@ def test_an_agent_does_a_whole_cycle(own: Clone) -> None:
             assert await call(client, "claim", id="hub-two", idempotency_key="k") == "key_reused"
             brief = await client.read_resource("bd://beads/hub-one/brief")
             assert "material by others" in brief.contents[0].text
+            assert 'wait_human {"id": "hub-one"' in brief.contents[0].text, "it names tools, not commands"
             board = await client.read_resource("bd://board")
             assert "hub-one" in board.contents[0].text
             assert (await call(client, "progress", id="hub-one", text="half"))["id"] == "hub-one", "the session knows its token"

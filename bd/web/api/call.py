@@ -13,9 +13,10 @@ from bd.core.operation import Once
 from bd.web.authentication import AGENT, CLAIM, PERSON
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
     from typing import Any
 
+    from bd.brief.verbs import Verbs
     from bd.core.model import Bead, Snapshot
     from bd.core.runtime import Runtime
     from bd.store import KeyIndex
@@ -41,13 +42,17 @@ class Answer(NamedTuple):
 
 
 class Call(NamedTuple):
-    """One call. `values` are checked; `key` is the idempotency key, or empty; `keys` are those in the hub's history."""
+    """One call. `values` are checked; `key` is the idempotency key, or empty; `keys` are those in the hub's history.
+
+    `verbs` returns how a brief tells a kind of account to report on a bead.
+    """
 
     endpoint: str
     account: Account
     values: Mapping[str, Any]
     key: str
     keys: KeyIndex
+    verbs: Callable[[str, str], Verbs]
 
     # --- who calls ---
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING
 
@@ -76,7 +77,9 @@ def why(view: View, call: Call) -> Answer:
 def brief(view: View, call: Call) -> Answer:
     """Return all that an agent has to know of a bead."""
     bead = bead_of(call.values["id"], view.snapshot)
-    return Answer(brief_of(bead, view.snapshot, view.hub, call.agent_if_any(view.snapshot) or None).as_json())
+    verbs_for = partial(call.verbs, call.account.kind)
+    name = call.agent_if_any(view.snapshot) or None
+    return Answer(brief_of(bead, view.snapshot, view.hub, name, verbs_for=verbs_for).as_json())
 
 
 def board_text(view: View, call: Call) -> Answer:

@@ -33,7 +33,8 @@ class Service:
         refuse_missing(endpoint.parameters, checked)
         if account.kind == CLAIM and endpoint.write and checked.get("id") != account.name:
             raise Refusal(403, f"this token is for the claim of {account.name} alone", "name the bead by its whole id")
-        return Call(endpoint.name, account, checked, checked_key(key) if endpoint.write and endpoint.is_keyed else "", self._keys)
+        own_key = checked_key(key) if endpoint.write and endpoint.is_keyed else ""
+        return Call(endpoint.name, account, checked, own_key, self._keys, self.site.verbs)
 
     async def run(self, endpoint: Endpoint, call: Call) -> Answer:
         """Run a call. Raises the refusal."""
