@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from bd.core.errors import BdError, NotPermitted
 from bd.policy.permissions import ACT_AS, NEVER, deed_of, rights_of
+from bd.worker.isolation import is_within
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
     from bd.cli.app import App
 
 
+# What an isolated command may do with bd: nothing here is about the hub.
+ANYWHERE = frozenset({"help", "version", "completion", "schema", "quickstart", "simulate", "demo", "init"})
 # A worker sets both; who has taken a claim by hand may have set the token.
 _SIGNS = ("BD_TOKEN", "BD_BEAD_FILE")
 
@@ -29,6 +32,8 @@ def refuse(app: App, command: str, arguments: Mapping[str, Any]) -> None:
         there = " and ".join(name for name in _SIGNS if os.environ.get(name))
         hint = f"do it in a terminal of your own, without {there}"
         raise NotPermitted(f"an agent can't {deed.words}", hint=hint, command=command)
+    if os.environ.get("BD_API_URL") and os.environ.get("BD_BEAD_FILE") and command not in ANYWHERE:
+        _refuse_isolated(app, command)
     if not (os.environ.get("BD_BEAD_FILE") or os.environ.get("BD_BEAD_ID")):
         return
     holder, name = _holder(app)
@@ -48,6 +53,15 @@ def _holder(app: App) -> tuple[str, str]:
         return holder, app.identity.by.rpartition(":")[2] if holder else ""
     except BdError:  # where there is no hub nothing can be done to it
         return "", ""
+
+
+def _refuse_isolated(app: App, command: str) -> None:
+    """Refuse a command of `bd work --isolated` any hub but one that it has made itself in its workspace."""
+    workspace = os.environ.get("BD_WORKSPACE")
+    if workspace and app.has_hub() and is_within(app.hub.checkout, workspace):
+        return
+    hint = "`bd-api METHOD PATH [JSON]` calls it; `bd-api GET openapi.json` says what there is"
+    raise NotPermitted("an isolated command gets the API of the hub, not a clone of it", hint=hint, command=command)
 
 
 def _missing(right: str, words: str, agent: str, command: str) -> NotPermitted:

@@ -62,7 +62,7 @@ class KnownAgent(NamedTuple):
         ]
 
 
-_COMMITS = "Bash(git add:*),Bash(git commit:*),Bash(git status:*),Bash(git diff:*),Bash(git log:*),Bash(bd:*)"
+_COMMITS = "Bash(git add:*),Bash(git commit:*),Bash(git status:*),Bash(git diff:*),Bash(git log:*),Bash(bd:*),Bash(bd-api:*)"
 
 KNOWN: dict[str, KnownAgent] = {
     known.name: known

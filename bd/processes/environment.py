@@ -23,18 +23,19 @@ _BASIC = (
 
 # What leads to the hub: bd's variables, and the folder in which bd was started.
 _TO_HUB = ("BD_*", "BEADS_*", "PWD", "OLDPWD")
-# How git finds repositories, and proves to a server who it is. The name of an author proves nothing.
+# How git finds repositories, and proves to a server who it is.
 _CREDENTIALS = (
     *("GIT_*", "SSH_*", "GH_*TOKEN", "GITHUB_*TOKEN", "GITLAB_*TOKEN", "GITEA_*TOKEN", "FORGEJO_*TOKEN", "CODEBERG_*TOKEN"),
     *("BITBUCKET_*TOKEN", "CI_JOB_TOKEN"),
 )
-_AUTHOR = ("GIT_AUTHOR_*", "GIT_COMMITTER_*")
-# An empty helper makes git forget those of its configuration.
-_NO_HELPERS = {
-    "GIT_CONFIG_COUNT": "1",
-    "GIT_CONFIG_KEY_0": "credential.helper",
-    "GIT_CONFIG_VALUE_0": "",
+_NO_CREDENTIALS = ("GIT_AUTHOR_*", "GIT_COMMITTER_*", "GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM")
+# An empty value makes git forget those of its configuration.
+_FORGOTTEN = ("credential.helper", "http.extraHeader")
+_ALONE = {
     "GIT_TERMINAL_PROMPT": "0",
+    "GIT_CONFIG_COUNT": str(len(_FORGOTTEN)),
+    **{f"GIT_CONFIG_KEY_{number}": name for number, name in enumerate(_FORGOTTEN)},
+    **{f"GIT_CONFIG_VALUE_{number}": "" for number in range(len(_FORGOTTEN))},
 }
 
 
@@ -48,9 +49,9 @@ def passed_on(environment: Mapping[str, str], names: Sequence[str] = (), *, isol
     found = {name: value for name, value in environment.items() if _is_in(name, wanted) and not _is_in(name, refused)}
     if not isolated:
         return found
-    named = [*_AUTHOR, *(name for name in names if name != "*")]
+    named = [*_NO_CREDENTIALS, *(name for name in names if name != "*")]
     kept = {name: value for name, value in found.items() if not _is_in(name, _CREDENTIALS) or _is_in(name, named)}
-    return {**_NO_HELPERS, **kept}
+    return {**_ALONE, **kept}
 
 
 def _is_in(name: str, patterns: Sequence[str]) -> bool:

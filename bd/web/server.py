@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import socket
 from contextlib import suppress
+from threading import Thread
 from typing import TYPE_CHECKING
 
 import uvicorn
@@ -45,8 +46,12 @@ def address_of(listener: socket.socket) -> str:
 def run(site: Site, listener: socket.socket, app: ASGIApp | None = None) -> None:
     """Serve the pages and the API, or another application on the site, until Ctrl-C or SIGTERM."""
     _allow_files(MOST + _OTHER_FILES)
-    config = uvicorn.Config(
-        app or application(site),
+    _Server(_config(app or application(site)), site).run(sockets=[listener])
+
+
+def _config(app: ASGIApp) -> uvicorn.Config:
+    return uvicorn.Config(
+        app,
         log_config=None,
         access_log=False,
         server_header=False,
@@ -57,7 +62,21 @@ def run(site: Site, listener: socket.socket, app: ASGIApp | None = None) -> None
         http=Connection,
         timeout_graceful_shutdown=_GRACE_S,
     )
-    _Server(config, site).run(sockets=[listener])
+
+
+class Background:
+    """The pages and the API of a site, served by a thread of this process until `close`. Requests that came before are answered."""
+
+    def __init__(self, site: Site, listener: socket.socket) -> None:
+        self.address = address_of(listener)
+        self._server = _Server(_config(application(site)), site)
+        self._thread = Thread(target=self._server.run, kwargs={"sockets": [listener]}, name="bd api", daemon=True)
+        self._thread.start()
+
+    def close(self) -> None:
+        """End the server, and wait for that."""
+        self._server.end()
+        self._thread.join()
 
 
 def _allow_files(number: int) -> None:
@@ -79,6 +98,11 @@ class _Server(uvicorn.Server):
     def __init__(self, config: uvicorn.Config, site: Site) -> None:
         super().__init__(config)
         self._site = site
+
+    def end(self) -> None:
+        """Ask it to end, from another thread."""
+        self.should_exit = True
+        self._site.feed.end()
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         self.force_exit = self.should_exit  # the second signal

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from bd.core.model import Bead, Snapshot
     from bd.core.runtime import Runtime
     from bd.store import Clone
+    from bd.worker.isolation import Api
     from bd.worker.output import Output
     from bd.worker.start import Start
 
@@ -47,7 +48,7 @@ class Command(NamedTuple):
     `stop_when_cut_off`: whether it is ended if the hub was unreachable for the stall time. `in_workspace`: whether beads about no
     repository get a folder of their own, too. With a `program` the words are more arguments of it, and `permissions` says what it
     may do; `max_duration` maps types to durations, and `prices` models to prices.
-    `confinement` is what it inherits, and what it runs in.
+    `confinement` is what it inherits, and what it runs in. With an `api` it gets access to that instead of the hub.
     """
 
     words: Sequence[str]
@@ -63,6 +64,7 @@ class Command(NamedTuple):
     permissions: str = "edit"
     prices: Mapping[str, Any] = {}
     confinement: Confinement = Confinement()
+    api: Api | None = None
 
 
 class Job:
@@ -255,6 +257,7 @@ class Job:
 
     def break_off(self) -> None:
         """Leave nothing of it running: the worker is ending."""
+        self.end_access()
         if self.trial is not None:
             self.trial.give_up("the worker broke off")
         self.child.end(_BREAK_S)
@@ -269,8 +272,14 @@ class Job:
             return None
         return "settled", f"{self.bead.id} is {bead.status if bead else 'gone'} by now; its command did that"
 
+    def end_access(self) -> None:
+        """End its access to the API: the command has ended."""
+        if self._start.access is not None:
+            self._start.access.close()
+
     def clear(self) -> None:
         """Remove its files: the claim has ended."""
+        self.end_access()
         self.log.close()
         shutil.rmtree(self._start.files, ignore_errors=True)
         self._start.output.close()  # not before: a file without an owner is another worker's to book

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from bd.brief.brief import brief_of
 from bd.brief.part import Part
+from bd.brief.verbs import commands
 from bd.core.errors import BdError
 from bd.operations.base import asked
 from bd.operations.beads import Comment
@@ -19,6 +20,7 @@ from bd.worker.result import DONE, FAILED, RELEASED, Outcome
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from bd.brief.verbs import Verbs
     from bd.core.model import Bead
     from bd.processes.confinement import Confinement
     from bd.processes.tree import ProcessTree
@@ -43,6 +45,7 @@ class JobWorkspace:
         self.mounts = attempt.workspace.mounts
         self.environment: Mapping[str, str] = {}
         self.write_brief: Callable[[str], object] = lambda _: None
+        self.verbs_for: Callable[[str], Verbs] = commands
         self._attempt = attempt
         self._bead = bead
         self._token: str = bead.get("claim")["token"]
@@ -56,7 +59,9 @@ class JobWorkspace:
             words = self._attempt.prepare(hub, self.environment, started)
             self._tell_of_rescued(hub)
             more = [Part("workspace", words)]
-            self.write_brief(brief_of(self._bead, hub.snapshot(), hub, self._agent, more=more, by_worker=True).text)
+            self.write_brief(
+                brief_of(self._bead, hub.snapshot(), hub, self._agent, more=more, by_worker=True, verbs_for=self.verbs_for).text
+            )
         except Conflict as error:
             return Outcome(FAILED, "conflict", str(error))
         except BdError as error:

@@ -7,7 +7,6 @@ the hub is right whatever dies when: a killed worker's bead stalls, and is freed
 from __future__ import annotations
 
 import contextlib
-import os
 import shutil
 from typing import TYPE_CHECKING
 
@@ -28,7 +27,7 @@ from bd.operations.human_wait import WaitHuman
 from bd.policy.eligibility import Eligibility
 from bd.policy.failure_kinds import NOT_OF_THE_BEAD
 from bd.policy.readiness import next_turn
-from bd.worker import decisions, drain, heartbeats, progress, tally, validation
+from bd.worker import attempt_files, decisions, drain, heartbeats, progress, tally, validation
 from bd.worker.attempt_end import keep_rest
 from bd.worker.decisions import Standing
 from bd.worker.events import Events
@@ -57,6 +56,7 @@ if TYPE_CHECKING:
     from bd.store import Clone
     from bd.store import Outcome as Written
     from bd.worker.fleet_state import View
+    from bd.worker.isolation import Access
     from bd.worker.job_workspace import JobWorkspace
     from bd.worker.options import Plan
 
@@ -288,15 +288,17 @@ class Worker:
         written.acknowledge()
 
     def _start(self, hub: Clone, bead: Bead) -> None:
-        files = os.path.join(hub.place.folder, "work", bead.get("claim")["token"])
+        files = attempt_files.new_folder(hub, bead.get("claim")["token"], isolated=self.plan.command.api is not None)
         self._standing = self._standing.begun(self._runtime.monotonic())
         self._tell(f"{bead.id} — {bead.title} (attempt {bead.get('claim').get('attempt', 1)})")
         workspace: JobWorkspace | None = None
+        access: Access | None = None
         try:
             workspace = reserved(hub, bead, self.plan.command, self._open_hub)
+            access = self.plan.command.api.admit(bead, files) if self.plan.command.api else None
             job = Job(
                 bead,
-                start_for(hub, bead, self.plan, self._as_json, files, workspace),
+                start_for(hub, bead, self.plan, self._as_json, files, workspace, access),
                 self.plan.command,
                 self._open_hub,
                 lambda line, bead_id=bead.id: self._on_line(bead_id, line),  # type: ignore[misc]
@@ -305,6 +307,8 @@ class Worker:
             )
         except (BdError, OSError) as error:
             shutil.rmtree(files, ignore_errors=True)
+            if access is not None:
+                access.close()
             if workspace is not None:
                 workspace.abandon()
             self._tell(f"{bead.id}: {error}")
@@ -320,6 +324,7 @@ class Worker:
         """Have the output checked, or record the outcome: close and claim the next in one commit, fail, or give back."""
         hub = self._open_hub()
         try:
+            job.end_access()
             outcome = job.outcome()
             made = None if job.trial else validation.begun(hub, job, outcome, self._asked)
             if made is not None:

@@ -11,6 +11,7 @@ import glob
 import math
 import os
 import shutil
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from bd.core import times
@@ -24,7 +25,7 @@ from bd.schedule.sources import run_due
 from bd.store import SideRef
 from bd.store.git.repository import GitRepo, GitTimeout
 from bd.store.heartbeat.side_refs import CLAIMS, PROBES
-from bd.worker import attempt_log, tally
+from bd.worker import attempt_files, attempt_log, tally
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -128,10 +129,10 @@ def _tidy(hub: Clone, by: str) -> list[str]:
     held = [bead for bead in hub.snapshot().claimed() if bead.claims]
     current = {token for bead in held for token in bead.tokens} | {f"{bead.id}.json" for bead in held}
     oldest_s = hub.runtime.now().timestamp() - EVERY_S
+    others = (glob.glob(os.path.join(glob.escape(hub.place.folder), folder, "*")) for folder in ("beats", "progress"))
     left = [
         path
-        for folder in ("work", "beats", "progress")
-        for path in glob.glob(os.path.join(glob.escape(hub.place.folder), folder, "*"))
+        for path in chain(attempt_files.folders(hub), *others)
         if os.path.basename(path) not in current and _touched_s(path) < oldest_s and not tally.is_unbooked(path)
     ][:_LEFT_AT_ONCE]
     for path in left:

@@ -11,11 +11,13 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from bd.brief.brief import brief_of
+from bd.brief.verbs import commands
 from bd.core import files
 from bd.policy import time_limit
 from bd.policy.budget import model_of
 from bd.worker import attempt_log, drain
 from bd.worker.agent_program import program_of
+from bd.worker.isolation import isolated
 from bd.worker.output import PlainOutput
 
 if TYPE_CHECKING:
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
     from bd.brief.brief import Brief
     from bd.core.model import Bead, Snapshot
     from bd.store import Clone
+    from bd.worker.isolation import Access
     from bd.worker.job import Command
     from bd.worker.job_workspace import JobWorkspace
     from bd.worker.options import Plan
@@ -39,6 +42,7 @@ class Start(NamedTuple):
     `files` is the folder of the attempt's own files (0700); `stdin` the path of a file, `log` that of the full output. `limit_s`
     is how long it may take. `commits` returns the number of commits that it made; None if nobody counts them. `workspace` is
     prepared first, if there is one; `folder` exists only then. `words_at` returns other words, once its base commit is known.
+    `access` is that of an isolated command.
     """
 
     words: Sequence[str]
@@ -52,6 +56,7 @@ class Start(NamedTuple):
     commits: Callable[[], int | None] = lambda: None
     workspace: JobWorkspace | None = None
     words_at: Callable[[str], Sequence[str]] | None = None
+    access: Access | None = None
 
 
 class Program(Protocol):
@@ -74,14 +79,21 @@ def start_for(
     as_json: Callable[[Bead, Snapshot], Mapping[str, Any]],
     files: str,
     workspace: JobWorkspace | None,
+    access: Access | None,
 ) -> Start:
-    """Return what a worker starts for a claimed bead; `files` is the folder of the attempt's files. Raises OSError."""
+    """Return what a worker starts for a claimed bead; `files` is the folder of the attempt's files. Raises OSError.
+
+    `access` is what an isolated command gets.
+    """
     snapshot, command, claim = hub.snapshot(), plan.command, bead.get("claim")
     attempt = claim.get("attempt", 1)
     model = model_of(bead, snapshot.agent(plan.agent), attempt)
-    brief = brief_of(bead, snapshot, hub, plan.agent, by_worker=True)
+    verbs_for = access.verbs if access else commands
+    if workspace is not None:
+        workspace.verbs_for = verbs_for
+    brief = brief_of(bead, snapshot, hub, plan.agent, by_worker=True, verbs_for=verbs_for)
     program = program_of(hub, bead, command, model, files, workspace.folder if workspace else command.folder)
-    start = start_of(bead, as_json(bead, snapshot), brief, command, files, model, program, workspace)
+    start = start_of(bead, as_json(bead, snapshot), brief, command, files, model, program, workspace, access)
     limit_s = time_limit.limit_s(bead, command.timeout_s, command.max_duration, is_known_agent=program is not None)
     return start._replace(limit_s=limit_s, log=attempt_log.path_of(hub.place.folder, bead.id, attempt, claim["token"]))
 
@@ -95,6 +107,7 @@ def start_of(
     model: str,
     program: Program | None = None,
     workspace: JobWorkspace | None = None,
+    access: Access | None = None,
 ) -> Start:
     """Return what to start for a claimed bead, and write the files that it reads. `shown` is the bead as JSON.
 
@@ -112,6 +125,8 @@ def start_of(
         "BD_BRIEF_FILE": brief_file,
         **(workspace.variables if workspace else {}),
     }
+    if access is not None:
+        environment = isolated(environment, access)
     words = command.words
     if workspace is not None:
         words = [*(_from(command.folder, word) for word in words[:1]), *words[1:]]
@@ -126,7 +141,7 @@ def start_of(
     def confined(inner: Sequence[str]) -> list[str]:
         return command.confinement.wrapped(inner, where, folder, workspace.mounts if workspace else ((), ()))
 
-    start = Start(words, where, environment, stdin, output, folder, commits=commits, workspace=workspace)
+    start = Start(words, where, environment, stdin, output, folder, commits=commits, workspace=workspace, access=access)
     if program is None:
         return start._replace(words=confined(words))
     return start._replace(words_at=lambda base: confined(program.words_at(base)))

@@ -20,6 +20,7 @@ from bd.core.json_shapes import MAYBE_NUMBER, MAYBE_TEXT, fits, json_value
 from bd.operations.base import asked
 from bd.operations.costs import Cost
 from bd.store.local.lock import CloneLock
+from bd.worker import attempt_files
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -123,13 +124,7 @@ def _leftovers(hub: Clone) -> Iterator[tuple[str, dict[str, Any]]]:
 
 def _tallies(hub: Clone) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield the folders of attempts with a tally."""
-    work = os.path.join(hub.place.folder, "work")
-    try:
-        names = sorted(os.listdir(work))
-    except OSError:
-        return
-    for name in names:
-        folder = os.path.join(work, name)
+    for folder in attempt_files.folders(hub):
         found = _tallied(folder)
         if found is not None:
             yield folder, found

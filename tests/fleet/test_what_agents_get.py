@@ -7,14 +7,14 @@ import os
 import shutil
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
 
 from bd.processes.environment import passed_on
 from bd.processes.sandbox import PRESETS, wrapped
 from tests.running import BD
-from tests.truth import tip_bead
+from tests.truth import git, tip_bead
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -32,35 +32,51 @@ SECRETS = {
     "BD_FORWARD_TOKEN": "forward",
     "BD_API_TOKEN": "api",
 }
+GIT_SECRETS = {"SSH_AUTH_SOCK": "agent", "GIT_ASKPASS": "ask", "GITHUB_TOKEN": "forge"}
 OTHERS = {"ANTHROPIC_API_KEY": "needed", "DEPLOY_KEY": "not needed", "PATH": os.environ["PATH"]}
-# A stand-in for an agent: it says what it got, tries each forbidden verb, and looks for files that look like tokens.
+# A stand-in for an agent: it says what it got, tries each verb on the hub, looks for files that look like tokens, for the clone,
+# for git's way to the server, and calls the API.
 STANDIN = """
 import json, os, pathlib, subprocess, sys
 
-bd, home, verbs = json.loads(sys.argv[1])
-found = {"environment": dict(os.environ), "verbs": {}, "files": []}
-for verb in verbs:
+bd, home, hub, remote, verbs = json.loads(sys.argv[1])
+found = {"environment": dict(os.environ), "verbs": {}, "files": [], "clone": os.path.isdir(os.path.join(hub, ".git"))}
+
+def code(*words):
     try:
-        found["verbs"][verb] = subprocess.run([*bd, *verb.split()], capture_output=True).returncode
-    except OSError as error:
-        found["verbs"][verb] = str(error)
+        return subprocess.run(words, capture_output=True).returncode
+    except OSError:
+        return "can't be started"
+
+for verb in verbs:
+    found["verbs"][verb] = code(*bd, "-C", hub, *verb.split())
 for path in pathlib.Path(home).rglob("*"):
     try:
         found["files"] += [path.name] if path.is_file() and b"SECRET" in path.read_bytes() else []
     except OSError:
         pass
+asked = subprocess.run(["git", "credential", "fill"], input=b"protocol=https\\nhost=git.example.org\\n\\n", capture_output=True)
+found["password"] = b"password=LETMEIN" in asked.stdout
+found["remote"] = code("git", "ls-remote", remote) == 0
+found["api"] = code("bd-api", "POST", "beads/hub-a/progress", json.dumps({"text": "half"}))
 json.dump({"outcome": "done", "output": found}, open(os.environ["BD_RESULT_FILE"], "w"))
 """
-VERBS = ["trust --yes", "config set claim_ttl 1h", "release hub-b --force --reason x", "comment hub-a x --agent eve", "undo"]
+FORBIDDEN = ["trust --yes", "config set claim_ttl 1h", "release hub-b --force --reason x", "comment hub-a x --agent eve", "undo"]
+VERBS = [*FORBIDDEN, "show hub-a"]
+HELPER = "!echo username=ada; echo password=LETMEIN; :"
+# One that a sandbox shows, too: the tests' own may lie in a folder that it hides.
+PYTHON = shutil.which("python3", path="/usr/bin:/bin") or sys.executable
 
 
-def worked(one: Clone, home: Path) -> dict[str, Any]:
-    """What the stand-in found when a worker ran it; a `work` folder next to its home is where it works."""
-    script = one.path / "standin.py"
-    script.write_text(STANDIN)
-    asked = json.dumps([list(BD), str(home), VERBS])
-    words = ("work", "--agent", "coder", "--max-tasks", "1", "--", sys.executable, str(script), asked)
-    one.bd(*words, env={**SECRETS, **OTHERS, "HOME": str(home)})
+def worked(one: Clone, home: Path, *options: str) -> dict[str, Any]:
+    """What the stand-in found when a worker ran it."""
+    shutil.copy(os.environ["GIT_CONFIG_GLOBAL"], home / ".gitconfig")
+    git(home, "config", "--file", str(home / ".gitconfig"), "credential.https://git.example.org.helper", HELPER)
+    remote = git(one.path, "config", "remote.origin.url")
+    asked = json.dumps([list(BD), str(home), str(one.path), remote, VERBS])
+    words = ("work", "--agent", "coder", "--max-tasks", "1", *options, "--", PYTHON, "-c", STANDIN, asked)
+    told = {**SECRETS, **GIT_SECRETS, **OTHERS, "HOME": str(home), "GIT_CONFIG_GLOBAL": str(home / ".gitconfig")}
+    one.bd(*words, env=told)
     output: dict[str, Any] = one.bd("show", "hub-a", "--json").json[0]["output"]["data"]
     return output
 
@@ -74,28 +90,67 @@ def a_home(folder: Path) -> Path:
     return home
 
 
-@pytest.mark.slow
-def test_an_agent_gets_none_of_bds_secrets_and_acts_for_its_own_claim(clone: Clones, tmp_path: Path) -> None:
+class Gets(NamedTuple):
+    """A row of the table in docs/agents.md: what a command finds.
+
+    `forbidden` and `show` are the exit codes of the verbs; a sandbox may hide bd itself.
+    """
+
+    options: tuple[str, ...]
+    sandbox: str
+    forbidden: tuple[int | str, ...] = (5,)
+    show: tuple[int | str, ...] = (0,)
+    files: tuple[str, ...] = ("forge-tokens", "id_ed25519", "login")
+    clone: bool = True
+    remote: bool = True
+    password: bool = True
+    git_secrets: bool = True
+    api: int | str = "can't be started"
+
+
+HIDDEN = "can't be started"
+TABLE = {
+    "plain": Gets((), ""),
+    "sandbox": Gets((), "bwrap", (5, HIDDEN), (0, HIDDEN), files=("login",), remote=False, password=False),
+    "isolated": Gets(("--isolated",), "", show=(5,), password=False, git_secrets=False, api=0),
+    "isolated in a sandbox": Gets(
+        ("--isolated",), "bwrap", (5, HIDDEN), (5, HIDDEN), ("login",), False, False, False, False, api=0
+    ),
+}
+
+
+@pytest.mark.one_in(4)
+@pytest.mark.parametrize("way", TABLE)
+def test_what_a_command_gets(clone: Clones, hub: Path, tmp_path: Path, way: str) -> None:
+    """Nobody gets bd's own secrets, or more verbs than the claim's. The hub, and git's way there, are closed by isolation."""
+    expected = TABLE[way]
+    if expected.sandbox and shutil.which(expected.sandbox) is None:
+        pytest.skip(f"{expected.sandbox} is not installed")
+    if expected.api == 0 and shutil.which("curl") is None:
+        pytest.skip("bd-api needs curl")
     one = clone("one")
-    one.here("create", "Do it", "--id", "hub-a")
-    one.here("create", "Do more", "--id", "hub-b")
+    for words in (["Do it", "--id", "hub-a"], ["Do more", "--id", "hub-b"]):
+        one.here("create", *words)
     one.here("claim", "hub-b", "--agent", "other")
-    found = worked(one, a_home(tmp_path))
-    assert not SECRETS.keys() & found["environment"].keys()
-    assert {"ANTHROPIC_API_KEY", "DEPLOY_KEY", "BD_TOKEN"} <= found["environment"].keys(), "the rest passes"
-    assert found["verbs"] == dict.fromkeys(VERBS, 5)
-    assert sorted(found["files"]) == ["forge-tokens", "id_ed25519", "login"], "without a sandbox it reads what its user may"
+    if expected.sandbox:
+        one.here("config", "set", "sandbox", expected.sandbox, "--clone")
+    found = worked(one, a_home(tmp_path), *expected.options)
+    names = found["environment"].keys()
+    assert not SECRETS.keys() - {"BD_API_TOKEN"} & names
+    assert found["environment"].get("BD_API_TOKEN") != SECRETS["BD_API_TOKEN"]
+    assert {"ANTHROPIC_API_KEY", "DEPLOY_KEY", "BD_BEAD_ID"} <= names, "the rest passes"
+    assert {found["verbs"][verb] for verb in FORBIDDEN} <= set(expected.forbidden)
+    assert found["verbs"]["show hub-a"] in expected.show
+    assert sorted(found["files"]) == list(expected.files)
+    assert (GIT_SECRETS.keys() <= names) == (not GIT_SECRETS.keys() - names) == expected.git_secrets
+    found_ways = {name: found[name] for name in ("clone", "remote", "password", "api")}
+    assert found_ways == {name: getattr(expected, name) for name in found_ways}
     assert tip_bead(one.path, "hub-b").claim is not None
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(shutil.which("bwrap") is None, reason="bwrap is not installed")
-def test_in_a_sandbox_it_finds_its_own_login_alone(clone: Clones, tmp_path: Path) -> None:
-    one = clone("one")
-    one.here("create", "Do it", "--id", "hub-a")
-    one.here("config", "set", "sandbox", "bwrap", "--clone")
-    found = worked(one, a_home(tmp_path))
-    assert found["files"] == ["login"]
+    if "--isolated" in expected.options:
+        assert not {"BD_TOKEN", "BEADS_DIR", "BD_SESSION"} & names
+        leads = [name for name, value in found["environment"].items() if str(one.path) in value or str(hub) in value]
+        assert not leads, "no variable says where the hub is"
+        assert "half" in [note["text"] for note in tip_bead(one.path, "hub-a").get("progress")]
 
 
 @pytest.mark.slow
@@ -124,6 +179,21 @@ def test_what_passes() -> None:
     assert passed_on(given, ["BD_FORGE_TOKEN_GIT_EXAMPLE_ORG", "*"]) == passed_on(given), "a list can't bring them back"
 
 
+def test_what_passes_in_isolation() -> None:
+    author = {"GIT_AUTHOR_NAME": "coder", "GIT_CONFIG_GLOBAL": "/home/ada/.gitconfig"}
+    to_hub = {"BD_TOKEN": "t", "BD_BRANCH": "x", "BEADS_DIR": "/hub", "PWD": "/hub", "GIT_DIR": "/hub/.git"}
+    given = {**SECRETS, **GIT_SECRETS, **OTHERS, **author, **to_hub}
+
+    def passed(*names: str) -> dict[str, str]:
+        found = passed_on(given, names, isolated=True)
+        return {name: value for name, value in found.items() if name in given}
+
+    assert passed() == {**OTHERS, **author}
+    assert passed("*") == passed()
+    assert passed("SSH_AUTH_SOCK", "ANTHROPIC_*").keys() == {"PATH", "SSH_AUTH_SOCK", "ANTHROPIC_API_KEY"}, "credentials by name"
+    assert not passed("BD_*", "BEADS_DIR", "PWD").keys() & (SECRETS | to_hub).keys()
+
+
 def test_how_a_command_is_wrapped() -> None:
     assert wrapped(["kit", "-p"], [], "/work") == ["kit", "-p"]
     assert wrapped(["kit", "-p"], ["jail", "--in={folder}", "{files}"], "/work", "/files") == [
@@ -140,4 +210,8 @@ def test_how_a_command_is_wrapped() -> None:
         ["/files"] * 2,
     ]
     assert wrapped(["kit"], ["podman", "image:1"], "/work")[-2:] == ["image:1", "kit"]
-    assert not any("{" in word for name in PRESETS for word in wrapped(["x"], [name], "/work"))
+    hiding = wrapped(["kit"], ["bwrap"], "/srv/work", "/srv/files", hidden=["/srv", "/opt/hub"])
+    places = [hiding.index(path) for path in ("/srv", "/opt/hub", "/srv/work", "/srv/files")]
+    assert places == sorted(places), "its own folder is shown again within a hidden one"
+    assert [hiding[place - 1] for place in places[:2]] == ["--tmpfs"] * 2
+    assert not any("{" in word for name in PRESETS for word in wrapped(["x"], [name], "/work", hidden=["/hub"]))

@@ -9,6 +9,7 @@ import signal
 from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
+from bd.cli import isolated_work
 from bd.cli.output import escaped
 from bd.cli.spec import DURATION, FOLDER, Argument, Command, Flag, Option, whole_number
 from bd.cli.worker_log import WorkerLog
@@ -28,7 +29,7 @@ from bd.worker.loop import Worker
 from bd.worker.options import Plan
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from typing import Any
 
     from bd.cli.app import App
@@ -57,6 +58,10 @@ SPEC = Command(
     Option("--folder", kind=FOLDER, help="The folder to run the command in; default: the current one."),
     Flag(
         "--workspace", help="Run it in an empty folder for each bead that is about no repository of the hub; --with always does."
+    ),
+    Flag(
+        "--isolated",
+        help="Give it no clone of the hub, and no credentials of git, but an API for its claim; in a workspace, as --workspace.",
     ),
     Flag("--prompt", help="Give the command the bead's brief on stdin; --with always does."),
     Option("--timeout", kind=DURATION, help="End the command after this long."),
@@ -89,8 +94,9 @@ def run(app: App, words: tuple[str, ...], dry_run: bool, **flags: Any) -> None:
     program = _program(app, agent, words, flags["program"])
     if program is None:
         _check_command(words, flags["folder"])
+    confinement = _confinement(app, program.start[0] if program else words[0], flags)
     flags["jobs"] = flags["jobs"] or min(_MOST_JOBS, max(1, limit_of(agent, app.snapshot()) or 1))
-    plan = _plan(agent, words, program, app.settings(), flags)
+    plan = _plan(agent, words, program, confinement, app.settings(), flags)
     if dry_run:
         command = plan.command
         _dry_run(app, agent, program.words(command.permissions, extra=words) if program else words)
@@ -131,9 +137,24 @@ def _check_command(words: tuple[str, ...], folder: str | None) -> None:
         raise BadInput(f"there is no command {words[0]}", hint="the command after -- is started without a shell")
 
 
+def _confinement(app: App, program: str, flags: Mapping[str, Any]) -> Confinement:
+    """Return how the commands are confined. Raises BadInput if they can't be isolated."""
+    found = Confinement.of(app.settings())
+    if not flags["isolated"]:
+        return found
+    if not found.sandbox:
+        app.out.note(
+            "warning: without a sandbox the command can read all files of your user: `bd config set sandbox bwrap --user`"
+        )
+    return found._replace(hidden=isolated_work.hidden_folders(app, program, flags["folder"]))
+
+
 def _work(app: App, plan: Plan, log: WorkerLog) -> None:
     """Run the worker, and report as it goes."""
     ended: list[Ended] = []
+    opener = _opener(app, log)
+    if plan.command.confinement.is_isolated:
+        plan = plan._replace(command=plan.command._replace(api=isolated_work.api_for(opener, app.runtime, log.note)))
 
     def on_ended(one: Ended) -> None:
         if app.out.is_json or not ended:  # others are printed and forgotten: a worker may run for months
@@ -142,7 +163,7 @@ def _work(app: App, plan: Plan, log: WorkerLog) -> None:
 
     worker = Worker(
         plan,
-        _opener(app, log),
+        opener,
         log.note,
         on_ended,
         lambda bead, line: log.note(f"{bead}| {line}"),
@@ -168,7 +189,14 @@ def _warn_of_stranger(app: App, agent: str) -> None:
         app.out.note(f"warning: {agent} has no agent file and is offered everything that needs no capability{meant}")
 
 
-def _plan(agent: str, words: tuple[str, ...], program: KnownAgent | None, settings: Settings, flags: dict[str, Any]) -> Plan:
+def _plan(
+    agent: str,
+    words: tuple[str, ...],
+    program: KnownAgent | None,
+    confinement: Confinement,
+    settings: Settings,
+    flags: Mapping[str, Any],
+) -> Plan:
     run = job.Command(
         words,
         os.path.abspath(flags["folder"] or os.getcwd()),
@@ -176,13 +204,13 @@ def _plan(agent: str, words: tuple[str, ...], program: KnownAgent | None, settin
         flags["idle_timeout"],
         flags["grace"],
         settings.stop_when_cut_off,
-        in_workspace=flags["workspace"] or (program is not None and not flags["folder"]),
+        in_workspace=flags["workspace"] or ((program is not None or flags["isolated"]) and not flags["folder"]),
         timeout_s=flags["timeout"],
         max_duration=settings.max_duration,
         program=program,
         permissions=settings.permissions,
         prices=settings.prices,
-        confinement=Confinement.of(settings),
+        confinement=confinement,
     )
     return Plan(
         agent,
