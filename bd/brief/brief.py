@@ -88,9 +88,10 @@ def brief_of(
 
     `by_worker`: bd runs the agent, and records the end itself. `verbs_for` returns how the agent reports on a bead.
     """
+    verbs = verbs_for(bead.id)
     found = sorted([*parts_of(bead, snapshot, hub, agent, hub.runtime.now()), *more], key=_order)
     kept, left = chosen(found)
-    parts = fitted([*map(_clean, kept), *_left_out(bead.id, left)], limit)
+    parts = fitted([*map(_clean, kept), *_left_out(verbs, left)], limit)
     name = fence.name_of(parts, hub.runtime.new_id)
     claim = bead.claim
     attempt = bead.attempts if claim is not None else None
@@ -101,7 +102,7 @@ def brief_of(
         "attempt": f", attempt {attempt}" if attempt else "",
         "done": '"acceptance"' if any(part.kind == "acceptance" for part in parts) else "the bead",
     }
-    return Brief(bead.id, attempt, name, _FIRST.format(**words), parts, _last(verbs_for(bead.id), words, by_worker), limit)
+    return Brief(bead.id, attempt, name, _FIRST.format(**words), parts, _last(verbs, words, by_worker), limit)
 
 
 def _last(verbs: Verbs, words: Mapping[str, str], by_worker: bool) -> str:
@@ -117,10 +118,10 @@ _TALK = ("comment", "machine", "question", "answer")
 _PLACES |= dict.fromkeys(_TALK, _PLACES[_TALK[0]])
 
 
-def _left_out(bead_id: str, left: Mapping[str, int]) -> Iterator[Part]:
+def _left_out(verbs: Verbs, left: Mapping[str, int]) -> Iterator[Part]:
     if left:
         counts = "\n".join(f"{kind}: {number}" for kind, number in left.items())
-        yield Part("left_out", f"There was no room for these. `bd show {bead_id} --json` prints the whole bead.\n{counts}")
+        yield Part("left_out", f"There was no room for these. `{verbs.show}` prints the whole bead.\n{counts}")
 
 
 def _order(part: Part) -> int:

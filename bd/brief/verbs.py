@@ -17,6 +17,7 @@ class Verbs(NamedTuple):
     release: str
     fail: str
     close: str
+    show: str
     how: str = ""
 
 
@@ -29,4 +30,5 @@ def commands(bead_id: str) -> Verbs:
         release=f'bd release {bead_id} --reason "why"',
         fail=f'bd fail {bead_id} --reason other --error "what went wrong"',
         close=f'bd close {bead_id} --reason "what you did, in a sentence"',
+        show=f"bd show {bead_id} --json",
     )

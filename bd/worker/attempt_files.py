@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from bd.repos.folders import state_folder
+from bd.repos.folders import digest_of, state_folder
 from bd.schedule.invocation import hub_id
 
 if TYPE_CHECKING:
@@ -17,11 +17,15 @@ if TYPE_CHECKING:
     from bd.store import Clone
 
 
-def new_folder(hub: Clone, token: str, *, isolated: bool) -> str:
-    """Return the path of the folder for an attempt under this fencing token. It is not made."""
-    if isolated:
-        return os.path.join(_isolated(hub), hub.runtime.new_id())
-    return os.path.join(_in_clone(hub), token)
+def folder_of(hub: Clone, token: str, *, isolated: bool) -> str:
+    """Return the path of the folder for the attempt under this fencing token. It is not made."""
+    above, name = (_isolated(hub), digest_of(token)) if isolated else (_in_clone(hub), token)
+    return os.path.join(above, name)
+
+
+def names_of(token: str) -> tuple[str, str]:
+    """Return the names that the folder of an attempt may have."""
+    return token, digest_of(token)
 
 
 def folders(hub: Clone) -> Iterator[str]:

@@ -288,7 +288,7 @@ class Worker:
         written.acknowledge()
 
     def _start(self, hub: Clone, bead: Bead) -> None:
-        files = attempt_files.new_folder(hub, bead.get("claim")["token"], isolated=self.plan.command.api is not None)
+        files = attempt_files.folder_of(hub, bead.get("claim")["token"], isolated=self.plan.command.api is not None)
         self._standing = self._standing.begun(self._runtime.monotonic())
         self._tell(f"{bead.id} — {bead.title} (attempt {bead.get('claim').get('attempt', 1)})")
         workspace: JobWorkspace | None = None

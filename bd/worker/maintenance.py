@@ -127,7 +127,8 @@ def _tidy(hub: Clone, by: str) -> list[str]:
     tally.book_leftovers(hub, said.append)
     attempt_log.clear_old(hub.place.folder, hub.runtime.now())
     held = [bead for bead in hub.snapshot().claimed() if bead.claims]
-    current = {token for bead in held for token in bead.tokens} | {f"{bead.id}.json" for bead in held}
+    names = {name for bead in held for token in bead.tokens for name in attempt_files.names_of(token)}
+    current = names | {f"{bead.id}.json" for bead in held}
     oldest_s = hub.runtime.now().timestamp() - EVERY_S
     others = (glob.glob(os.path.join(glob.escape(hub.place.folder), folder, "*")) for folder in ("beats", "progress"))
     left = [

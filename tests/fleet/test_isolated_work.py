@@ -121,10 +121,11 @@ def test_files_of_killed_workers_are_found_wherever_they_are(
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     one = clone("one")
     with contextlib.closing(open_clone(locate(str(one.path)))) as hub:
-        made = {attempt_files.new_folder(hub, "TOKEN", isolated=isolated) for isolated in (False, True)}
+        made = {attempt_files.folder_of(hub, "TOKEN", isolated=isolated) for isolated in (False, True)}
         for folder in made:
             os.makedirs(folder)
         assert set(attempt_files.folders(hub)) == made
+        assert {os.path.basename(folder) for folder in made} == set(attempt_files.names_of("TOKEN"))
         assert [folder for folder in made if "TOKEN" in folder or str(one.path) in folder] == [
             os.path.join(hub.place.folder, "work", "TOKEN")
         ]

@@ -44,7 +44,7 @@ def requests(kind: str, bead_id: str) -> Verbs:
     def printed(endpoint: Endpoint, values: dict[str, Any]) -> str:
         path = PREFIX + endpoint.path.replace("{id}", bead_id)
         body = {key: value for key, value in values.items() if key != "id"}
-        return f"{endpoint.method} {path} {json.dumps(body)}"
+        return f"{endpoint.method} {path} {json.dumps(body) if body else ''}".rstrip()
 
     return _verbs(kind, bead_id, f"{_HOW_HTTP}{'' if kind == CLAIM else _HOW_TOKEN}.", printed)
 
@@ -61,7 +61,7 @@ def program_calls(_: str, bead_id: str) -> Verbs:
     def printed(endpoint: Endpoint, values: dict[str, Any]) -> str:
         body = {key: value for key, value in values.items() if key != "id"}
         path = endpoint.path.replace("{id}", bead_id).lstrip("/")
-        return f"{PROGRAM} {endpoint.method} {path} {shlex.quote(json.dumps(body))}"
+        return f"{PROGRAM} {endpoint.method} {path} {shlex.quote(json.dumps(body)) if body else ''}".rstrip()
 
     return _verbs(CLAIM, bead_id, _HOW_PROGRAM, printed)
 
@@ -74,4 +74,4 @@ def _verbs(kind: str, bead_id: str, how: str, printed: Callable[[Endpoint, dict[
         found = f"becomes a bead: {printed(BY_NAME['create'], new)}"
     else:
         found = f"goes into a comment: {printed(BY_NAME['comment'], {'id': bead_id, 'text': 'what you have found'})}"
-    return Verbs(found=found, how=how, **called)
+    return Verbs(found=found, show=printed(BY_NAME["show"], {"id": bead_id}), how=how, **called)

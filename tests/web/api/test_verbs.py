@@ -30,7 +30,7 @@ def deeds(said: Verbs) -> list[str]:
 
 def of_request(call: str) -> tuple[Endpoint, dict[str, Any]]:
     """What a request means: METHOD PATH JSON."""
-    method, path, body = call.split(" ", 2)
+    method, path, body = [*call.split(" ", 2), "{}"][:3]
     for one in ENDPOINTS:
         if (one.method, PREFIX + one.path.replace("{id}", BEAD)) == (method, path):
             return one, {**({"id": BEAD} if one.of_path else {}), **json.loads(body)}
@@ -43,7 +43,7 @@ def of_tool(call: str) -> tuple[Endpoint, dict[str, Any]]:
 
 
 def of_program(call: str) -> tuple[Endpoint, dict[str, Any]]:
-    program, method, path, body = shlex.split(call)
+    program, method, path, body = [*shlex.split(call), "{}"][:4]
     assert program == verbs.PROGRAM
     return of_request(f"{method} {PREFIX}/{path} {body}")
 
@@ -69,7 +69,7 @@ def test_every_command_is_one() -> None:
     for call in deeds(commands(BEAD)):
         program, *words = shlex.split(call)
         assert program == "bd"
-        assert parsed_line(words) is not None, call
+        assert parsed_line([word for word in words if word != "--json"]) is not None, call
 
 
 def test_whoever_claims_through_the_api_is_told_of_its_calls(api: Api, alice: Caller) -> None:
