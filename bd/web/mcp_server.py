@@ -48,7 +48,8 @@ _BRIEF = re.compile(r"bd://beads/(?P<id>[^/]+)/brief")
 _KEY = Parameter("idempotency_key", TEXT, "A random text: the same call with it has one effect, for 24 hours.")
 # Parameters that only HTTP has: taking over ends the claim of another session of the same agent.
 _NOT_OFFERED = frozenset({"resume"})
-TOOLS = tuple(one for one in ENDPOINTS if one.read or one.write)
+# Events are a stream, which no tool can answer with; waiting is one answer.
+TOOLS = tuple(one for one in ENDPOINTS if one.name != "events")
 _INSTRUCTIONS = (
     "bd is a shared work queue. Loop: ready, claim, brief, do the work (progress, heartbeat), close. If it can't be done: fail,\n"
     "release, or wait_human. Only work on what you have claimed; claim answers with claim.token, which proves that you hold it.\n"
@@ -92,7 +93,7 @@ class McpServer:
                 name=one.name,
                 description=one.summary,
                 input_schema=schema_of(one, account.kind),
-                annotations=types.ToolAnnotations(read_only_hint=one.read is not None, open_world_hint=False),
+                annotations=types.ToolAnnotations(read_only_hint=one.write is None, open_world_hint=False),
             )
             for one in TOOLS
             if account.kind in one.callers
@@ -136,7 +137,8 @@ class McpServer:
         if account.kind == AGENT and any(one.name == "token" for one in endpoint.parameters) and not given.get("token"):
             known = self._tokens.get(str(given.get("id")))
             given |= {"token": known} if known else {}
-        answer = await self._site.service.run(endpoint, self._site.service.call_of(endpoint, account, given, _key_of(key)))
+        call = self._site.service.call_of(endpoint, account, given, _key_of(key))
+        answer = await (self._site.service.wait(call) if endpoint.name == "wait" else self._site.service.run(endpoint, call))
         if self._account is not None:
             self._remember(answer.value)
         return answer.text(), json.loads(answer.headers.get("bd-notes", "[]"))

@@ -12,7 +12,7 @@ import pytest
 
 from bd.core.errors import BadInput
 from bd.store.hub_location import locate
-from bd.web import long_polls
+from bd.web import waits
 from bd.web.feed import STALE
 from bd.worker import wait, wakeup
 from bd.worker.long_poll import Away, server_of
@@ -50,7 +50,7 @@ def test_what_is_no_question(served: Served, query: str, status: int) -> None:
 
 
 def test_only_so_many_may_wait(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(long_polls, "AT_ONCE", 0)
+    monkeypatch.setattr(waits, "AT_ONCE", 0)
     assert served.client.get("/wait?agent=bob").status_code == 503
 
 

@@ -70,6 +70,8 @@ def test_an_agent_does_a_whole_cycle(own: Clone) -> None:
     async def cycle() -> None:
         async with inside(own, ALICE) as client:
             assert {bead["id"] for bead in await call(client, "ready")} == set(BEADS)
+            assert set((await call(client, "wait", timeout=50))["ready"]) == set(BEADS)
+            assert await call(client, "wait", timeout=51) == "bad_input"
             [mine] = await call(client, "claim", id="hub-one", idempotency_key="k")
             assert (await call(client, "claim", id="hub-one", idempotency_key="k"))[0]["claim"] == mine["claim"]
             assert await call(client, "claim", id="hub-two", idempotency_key="k") == "key_reused"
@@ -91,7 +93,7 @@ def test_tools_are_the_endpoints_and_never_take_what_the_token_says(own: Clone, 
         async with inside(own, account) as client:
             tools = {tool.name: tool for tool in (await client.list_tools()).tools}
             resources = await client.list_resources(), await client.list_resource_templates()
-        assert tools.keys() == {one.name for one in ENDPOINTS if account.kind in one.callers} - {"wait", "events"}
+        assert tools.keys() == {one.name for one in ENDPOINTS if account.kind in one.callers} - {"events"}
         for tool in tools.values():
             Draft202012Validator.check_schema(tool.input_schema)
             names = set(tool.input_schema["properties"])

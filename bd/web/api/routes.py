@@ -10,7 +10,7 @@ from starlette.responses import JSONResponse, Response
 
 from bd.core.errors import BadInput
 from bd.core.json_shapes import no_constant
-from bd.web import event_stream, long_polls
+from bd.web import event_stream
 from bd.web.api import openapi
 from bd.web.api.call import claim_of
 from bd.web.api.endpoints import BY_NAME, ENDPOINTS, PREFIX
@@ -19,7 +19,6 @@ from bd.web.api.service import refuse_caller
 from bd.web.authentication import CLAIM
 from bd.web.refusal import Refusal
 from bd.web.routes import TOKEN, Route
-from bd.worker.long_poll import HELD_S
 
 if TYPE_CHECKING:
     from typing import Any
@@ -39,9 +38,8 @@ async def answer(endpoint: Endpoint, ask: Ask) -> Response:
 
 async def wait(ask: Ask) -> Response:
     """Hold the request until something is ready for the agent."""
-    call = _call_of(BY_NAME["wait"], ask)
-    agent = await ask.site.read(lambda view: call.agent(view.snapshot))
-    return await long_polls.held(ask, agent, call.values.get("timeout", HELD_S))
+    done = await ask.site.service.wait(_call_of(BY_NAME["wait"], ask), ask.request.is_disconnected)
+    return JSONResponse(done.value)
 
 
 async def events(ask: Ask) -> Response:

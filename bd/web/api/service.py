@@ -5,13 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from bd.store import KeyIndex
+from bd.web import waits
 from bd.web.api.call import Answer, Call, checked_key, claim_of
 from bd.web.api.parameters import of_object, refuse_missing
 from bd.web.authentication import CLAIM
 from bd.web.refusal import Refusal
+from bd.worker.long_poll import HELD_S
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Awaitable, Callable, Mapping
     from typing import Any
 
     from bd.web.api.endpoints import Endpoint
@@ -42,6 +44,12 @@ class Service:
             return await self.site.write_as_named(endpoint.write, call)
         assert endpoint.read
         return await self.site.read(_read, endpoint, call)
+
+    async def wait(self, call: Call, is_gone: Callable[[], Awaitable[bool]] | None = None) -> Answer:
+        """Wait until something is ready for the caller, or its time is up. `is_gone`: whether the caller has left."""
+        agent = await self.site.read(lambda view: call.agent(view.snapshot))
+        more = (is_gone,) if is_gone else ()
+        return Answer(await waits.held(self.site, agent, call.values.get("timeout", HELD_S), *more))
 
 
 def refuse_caller(endpoint: Endpoint, account: Account) -> None:
