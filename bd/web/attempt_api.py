@@ -17,6 +17,7 @@ from bd.web import authentication
 from bd.web.api.endpoints import PREFIX
 from bd.web.api.verbs import PROGRAM, program_calls
 from bd.web.authentication import CLAIM, Account
+from bd.web.checks import SERVED
 from bd.web.server import Background, bound
 from bd.web.site import Site
 
@@ -74,6 +75,7 @@ class AttemptApi:
         site = Site(self._open_hub, self._runtime, lambda: tuple(self._accounts.values()), is_private=True)
         site.verbs = program_calls
         site.tell = self._tell
+        site.checks.kinds = SERVED - {"judge"}  # the worker runs it, as isolated as the command, when that has ended
         return Background(site, bound(_HOST, 0))
 
     def _end(self, digest: str) -> None:

@@ -14,6 +14,7 @@ from bd.report.metrics.flow import flow_of
 from bd.web.api.service import Service
 from bd.web.api.verbs import requests
 from bd.web.authentication import PERSON
+from bd.web.checks import Checks
 from bd.web.feed import Feed
 from bd.web.host_names import LOCAL
 from bd.web.hub_thread import Room
@@ -106,6 +107,7 @@ class Site:
         self._reader, self._writer = Room("bd reader", open_hub), Room("bd writer", open_hub)
         self._views = Reader(self._reader, lambda hub: _view(hub, self.pasts))
         self._writers = Writers(lambda: _without_user(open_hub()))
+        self.checks = Checks(lambda: _without_user(open_hub()))
         self.feed = Feed(open_hub, runtime, on_signs=self._reader.renew)
 
     @property
@@ -125,6 +127,7 @@ class Site:
         self._reader.close(waits=False)  # reading a history can take long, and nobody waits for the result any more
         self._writer.close()
         self._writers.close()
+        self.checks.close()
 
     async def read(self, function: Callable[Concatenate[View, P], R], *args: P.args, **kwargs: P.kwargs) -> R:
         """Call the function with a view of the hub's current state, and return its result."""

@@ -27,8 +27,8 @@ AT_ONCE = 8
 class Writers:
     """A pool of rooms. The one used last is used first, so that a quiet server opens one clone."""
 
-    def __init__(self, open_hub: Callable[[], Clone], number: int = AT_ONCE) -> None:
-        self._rooms = [Room(f"bd writer {place}", open_hub) for place in range(number)]
+    def __init__(self, open_hub: Callable[[], Clone], number: int = AT_ONCE, name: str = "bd writer") -> None:
+        self._rooms = [Room(f"{name} {place}", open_hub) for place in range(number)]
         self._free: list[Room] = list(self._rooms)
         self._turn = asyncio.Semaphore(number)
 

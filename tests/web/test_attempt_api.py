@@ -50,6 +50,9 @@ def test_each_attempt_has_its_claim_alone_and_its_token_ends_with_it(clone: Call
     try:
         assert asked(first, "hub-b") == 200, "it may read others"
         assert [asked(first, bead_id, "/comments", text="x") for bead_id in ("hub-a", "hub-b")] == [200, 403]
+        one.here("config", "set", "judges.judge", "echo pass", "--clone")
+        one.here("update", "hub-a", "--validation", "judge")
+        assert asked(first, "hub-a", "/close", output="done") == 409, "the worker judges"
         for path in (files, files / "hub-a", *(files / "hub-a").rglob("*")):
             assert stat.S_IMODE(os.stat(path).st_mode) & 0o077 == 0, path
         first.close()

@@ -19,8 +19,9 @@ if TYPE_CHECKING:
     from bd.brief.verbs import Verbs
     from bd.core.model import Bead, Snapshot
     from bd.core.runtime import Runtime
-    from bd.store import KeyIndex
+    from bd.store import Clone, KeyIndex
     from bd.web.authentication import Account
+    from bd.worker.validation import Verdict
 
 _KEY_LIMIT = 200
 _DIGEST = 32
@@ -44,7 +45,7 @@ class Answer(NamedTuple):
 class Call(NamedTuple):
     """One call. `values` are checked; `key` is the idempotency key, or empty; `keys` are those in the hub's history.
 
-    `verbs` returns how a brief tells a kind of account to report on a bead.
+    `verbs` returns how a brief tells a kind of account to report on a bead; `check` checks a bead's output.
     """
 
     endpoint: str
@@ -53,6 +54,7 @@ class Call(NamedTuple):
     key: str
     keys: KeyIndex
     verbs: Callable[[str, str], Verbs]
+    check: Callable[[Clone, Bead], Verdict]
 
     # --- who calls ---
 

@@ -31,7 +31,7 @@ class Endpoint(NamedTuple):
     """One endpoint. `read` or `write` does it; neither for those that hold the connection (routes.py).
 
     `parameters` come in the query of a GET, else in the body; `id` is always a part of the path. `callers` are the kinds of
-    accounts; with a claim's, a write is only for the claim's own bead.
+    accounts; with a claim's, a write is only for the claim's own bead. `is_long`: whether a write may take minutes.
     """
 
     name: str
@@ -45,6 +45,7 @@ class Endpoint(NamedTuple):
     callers: frozenset[str] = _ALL
     limit: int = SMALL
     is_keyed: bool = True
+    is_long: Callable[[View, Call], bool] | None = None
 
     @property
     def of_path(self) -> tuple[Parameter, ...]:
@@ -150,6 +151,7 @@ ENDPOINTS = (
         ),
         write=writes.close,
         limit=LARGE,
+        is_long=writes.is_checked_long,
     ),
     Endpoint(
         "fail",

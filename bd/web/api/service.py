@@ -36,12 +36,18 @@ class Service:
         if account.kind == CLAIM and endpoint.write and checked.get("id") != account.name:
             raise Refusal(403, f"this token is for the claim of {account.name} alone", "name the bead by its whole id")
         own_key = checked_key(key) if endpoint.write and endpoint.is_keyed else ""
-        return Call(endpoint.name, account, checked, own_key, self._keys, self.site.verbs)
+        return Call(endpoint.name, account, checked, own_key, self._keys, self.site.verbs, self.site.checks.check)
 
     async def run(self, endpoint: Endpoint, call: Call) -> Answer:
         """Run a call. Raises the refusal."""
         if endpoint.write:
-            return await self.site.write_as_named(endpoint.write, call)
+            is_long = endpoint.is_long
+            if is_long is None or not await self.site.read(is_long, call):
+                return await self.site.write_as_named(endpoint.write, call)
+            try:
+                return await self.site.checks.do(endpoint.write, call)
+            finally:
+                self.site.feed.look()
         assert endpoint.read
         return await self.site.read(_read, endpoint, call)
 

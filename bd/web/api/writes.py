@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from bd.compat import bead_json
 from bd.compat.close_outputs import CHECKED_IN_BEAD, IN_BEAD
-from bd.core.errors import BadInput, NothingReady, NotValidated, StaleToken
+from bd.core.errors import BadInput, NothingReady, NotValidated, StaleToken, UrlNotAllowed
 from bd.core.model import Change
 from bd.notify.hooks import tell
 from bd.operations import typed_secrets
@@ -30,7 +30,6 @@ from bd.web.api.call import Answer, bead_of
 from bd.web.authentication import AGENT, CLAIM
 from bd.worker import manual_heartbeat, progress
 from bd.worker.stall_recovery import freed_for
-from bd.worker.validation import check
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -41,9 +40,7 @@ if TYPE_CHECKING:
     from bd.operations.base import Operation
     from bd.store import Clone, Outcome
     from bd.web.api.call import Call
-
-# The checks of an output that run nothing and ask nobody: the server does these itself.
-_CHECKED_HERE = frozenset({"json-schema", "regex"})
+    from bd.web.site import View
 
 
 class Written(NamedTuple):
@@ -124,7 +121,7 @@ def _closing(hub: Clone, call: Call) -> dict[str, Any]:
     seal = None
     if validation.is_asked(made) and not bead.is_done:
         guard(bead, _token_of(call) or None, at=hub.runtime.now())
-        seal = _seal(hub, made)
+        seal = _seal(hub, call, made)
     return {**more, **({"seals": {bead.id: seal}} if seal else {})}
 
 
@@ -312,13 +309,23 @@ def _output(call: Call, bead: Bead) -> dict[str, Any]:
     return {"stores": {"output.txt" if isinstance(value, str) else "output.json": packed(text.encode())}}
 
 
-def _seal(hub: Clone, bead: Bead) -> str:
-    """Return the seal of an output that passed. Raises NotValidated."""
-    kind = validation.kind_of(bead)
-    if kind not in _CHECKED_HERE:
-        words = f"{bead.id} asks for validation ({kind}), which a server does not run"
-        raise NotValidated(words, hint=f"`bd close {bead.id}` in a clone runs it", id=bead.id)
-    verdict = check(hub, bead)
-    if not verdict.passed:
-        raise NotValidated(f"{bead.id} is not valid: {verdict.words}", hint="fix the output and close it again", id=bead.id)
-    return validation.seal_of(bead)
+def is_checked_long(view: View, call: Call) -> bool:
+    """Return whether a close checks an output in a way that may take minutes."""
+    bead = bead_of(call.values["id"], view.snapshot)
+    return not bead.is_done and validation.kind_of(bead) in validation.SLOW
+
+
+def _seal(hub: Clone, call: Call, bead: Bead) -> str:
+    """Return the seal of an output that passed. Raises NotValidated and UrlNotAllowed; the attempt goes on in any case."""
+    verdict = call.check(hub, bead)
+    if verdict.passed:
+        return validation.seal_of(bead)
+    if verdict.is_for_person:
+        words = f"{bead.id} can't be validated: its URL leads to an address that is not public"
+        raise UrlNotAllowed(
+            words, hint="a person can allow it with `url_allow` on the server; wait_human asks for that", id=bead.id
+        )
+    if verdict.passed is None:
+        hint = "close it again once that is fixed"
+        raise NotValidated(f"{bead.id} can't be validated: {verdict.words}", hint=hint, id=bead.id)
+    raise NotValidated(f"{bead.id} is not valid: {verdict.words}", hint="fix the output and close it again", id=bead.id)

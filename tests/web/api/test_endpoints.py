@@ -111,7 +111,7 @@ def test_an_output_is_validated_where_that_runs_nothing(api: Api, alice: Caller)
     assert alice.refused("POST", "/beads/hub-one/close", token=token, output="bad") == (409, "not_validated")
     [done] = alice.post("/beads/hub-one/close", token=token, output="ok then")
     assert done["status"] == "closed"
-    made = api.clone.here("create", "Test it", "--validation", "test-pass", "--json").json["id"]
+    made = api.clone.here("create", "Test it", "--validation", "test-pass", "--json").json["id"]  # needs the files of the work
     assert alice.refused("POST", f"/beads/{made}/close", token=claimed(alice, made)) == (409, "not_validated")
 
 
