@@ -28,6 +28,7 @@ TYPED: dict[tuple[str, str], list[str]] = {
     ("repo remove", ""): ["repo remove x"],
     ("repo check", ""): ["repo check x"],
     ("take", ""): ["take {other}"],
+    ("workspace prune", "forget"): ["workspace prune {other} --forget"],
     ("token create", ""): ["token create --person Eve"],
     ("token revoke", ""): ["token revoke X"],
     ("identity allow", ""): ["identity allow eve"],
