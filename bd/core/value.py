@@ -27,14 +27,15 @@ class Value:
         cls._defaults = {name: getattr(cls, name) for name in cls._fields if hasattr(cls, name)}
 
     def __init__(self, *values: Any, **named: Any) -> None:
-        fields = self._fields
-        given = dict(zip(fields, values, strict=False))
-        if given and given.keys() & named.keys():
-            raise TypeError(f"{type(self).__name__} is given {', '.join(given.keys() & named.keys())} twice")
-        found = {**self._defaults, **given, **named}
-        if found.keys() != self._names or len(values) > len(fields):
-            raise TypeError(f"{type(self).__name__} has the fields {', '.join(fields)}, and was given {', '.join(found)}")
-        self.__dict__.update(found)
+        found = self.__dict__
+        found.update(self._defaults)
+        found.update(zip(self._fields, values, strict=False))
+        found.update(named)
+        if found.keys() != self._names or len(values) > len(self._fields):
+            raise TypeError(f"{type(self).__name__} has the fields {', '.join(self._fields)}, and was given {', '.join(found)}")
+        if values and not named.keys().isdisjoint(self._fields[: len(values)]):
+            twice = ", ".join(name for name in self._fields[: len(values)] if name in named)
+            raise TypeError(f"{type(self).__name__} is given {twice} twice")
 
     def replace(self, **changes: Any) -> Self:
         """Return a copy with other values in these fields."""

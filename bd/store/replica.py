@@ -214,10 +214,13 @@ class Replica:
         if self._held is None:
             self._begin(self.lock().__enter__(), fetch=fetch)
 
-    def try_write(self, *, fetch: bool = True) -> bool:
-        """Take the writer lock only if it is free. Return whether this process has it."""
+    def try_write(self, lock: Lock | None = None, *, fetch: bool = True) -> bool:
+        """Take the writer lock only if it is free. Return whether this process has it.
+
+        `lock` is the result of `lock()`, for a caller that tries again and again.
+        """
         if self._held is None:
-            lock = self.lock()
+            lock = lock or self.lock()
             if not lock.try_enter():
                 return False
             self._begin(lock, fetch=fetch)

@@ -28,10 +28,13 @@ _AUTHOR = b"bd <beat@bd>"
 _MESSAGES = {1: b"beat"}
 
 
+# The empty tree's name, by the length of names.
+_NO_FILES = {length: name_of(b"tree", b"", length).encode() for length in (40, 64)}
+
+
 def _content(slot_s: int, length: int) -> bytes:
-    tree = name_of(b"tree", b"", length).encode()
     stamp = b"%s %d +0000" % (_AUTHOR, slot_s)
-    return b"tree %s\nauthor %s\ncommitter %s\n\n%s\n" % (tree, stamp, stamp, _MESSAGES[HEARTBEAT])
+    return b"tree %s\nauthor %s\ncommitter %s\n\n%s\n" % (_NO_FILES[length], stamp, stamp, _MESSAGES[HEARTBEAT])
 
 
 def _slot(at_s: float, interval_s: float) -> int:

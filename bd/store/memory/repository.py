@@ -162,6 +162,14 @@ class MemoryRepository:
     def close(self) -> None:
         """Do nothing: there are no helper processes."""
 
+    def copy(self) -> MemoryRepository:
+        """Return a repository with the same objects and, from now on, refs of its own."""
+        made = MemoryRepository()
+        made.objects = self.objects
+        made._refs = dict(self._refs)
+        made._by_folder = {folder: dict(names) for folder, names in self._by_folder.items()}
+        return made
+
     # --- refs ---
 
     def ref(self, name: str) -> str | None:

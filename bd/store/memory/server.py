@@ -30,8 +30,7 @@ class MemoryServer:
         """Return a server that shows the hub as it is now, whatever is pushed to this one later."""
         made = MemoryServer()
         with self.lock:
-            made.repository.objects = self.repository.objects
-            made.repository.set_private_refs(self.repository.refs(""))
+            made.repository = self.repository.copy()
         return made
 
 

@@ -153,13 +153,13 @@ class Writing:
         Raises LockTimeout if neither happens in time; the entry is then withdrawn, or its state in `data` is `unknown`.
         """
         replica, runtime, journal = self._replica, self._replica.runtime, self._replica.journal
-        patience_s, begun_s = replica.settings().lock_timeout, runtime.monotonic()
+        lock, patience_s, begun_s = replica.lock(), replica.settings().lock_timeout, runtime.monotonic()
         pause_s, on_wait = _POLL_S, replica.on_wait
         while True:
             found = journal.answered(entry) if entry else None
             if found is not None:
                 return found
-            if replica.try_write(fetch=fetch):
+            if replica.try_write(lock, fetch=fetch):
                 found = journal.answered(entry) if entry else None  # the last holder may have answered before it let go
                 if entry and found is None:
                     journal.reclaim(entry)
@@ -169,7 +169,7 @@ class Writing:
                 on_wait()
                 on_wait = None
             if waited_s > patience_s and (entry is None or local.withdraw(journal, entry) or waited_s > 2 * patience_s):
-                raise replica.lock().timed_out()
+                raise lock.timed_out()
             yield effects.Sleep(pause_s, jitter=False)
             runtime.sleep(pause_s)
             pause_s = min(_POLL_CAP_S, pause_s * 1.3)
