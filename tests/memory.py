@@ -128,7 +128,7 @@ class MemorySnapshot(Snapshot):
     def record(self, path: str) -> Mapping[str, Any] | None:
         return self._records.get(path)
 
-    def records(self, folder: str) -> dict[str, Mapping[str, Any]]:
+    def records(self, folder: str) -> Mapping[str, Mapping[str, Any]]:
         return {
             path[len(folder) :].removesuffix(".yaml"): fields
             for path, fields in self._records.items()

@@ -152,8 +152,8 @@ def test_a_pool_grows_with_the_work_and_shrinks_after_it() -> None:
     assert made.figures.closes == 9
     assert max(sample.working for sample in made.hub.tally.samples) == 3
     assert made.hub.tally.members("worker", 6 * HOUR) < 2
-    record = made.hub.commits.at(made.hub.server.repository, made.hub.tip).records[AGENTS_DIR.rstrip("/")]
-    assert [path.rpartition("/")[2] for path in record] == ["worker.yaml"]
+    record = made.hub.commits.at(made.hub.server.repository, made.hub.tip).folders[AGENTS_DIR.rstrip("/")]
+    assert list(record.fields) == ["worker"]
 
 
 def test_a_dispatcher_hands_out_the_work_at_once_unless_it_is_away() -> None:

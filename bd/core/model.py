@@ -251,7 +251,7 @@ class Snapshot(Recall, Ledger):
         """Return the fields of the YAML file at the path (an agent, a capacity file, the configuration)."""
         raise NotImplementedError
 
-    def records(self, folder: str) -> dict[str, Mapping[str, Any]]:
+    def records(self, folder: str) -> Mapping[str, Mapping[str, Any]]:
         """Return the fields of each YAML file below the folder, by file name without extension."""
         raise NotImplementedError
 
@@ -424,7 +424,7 @@ class Overlay(LedgerOverlay, Snapshot):
     def files_changed(self) -> Mapping[str, bytes | None]:
         return {**self._below.files_changed(), **self._files}
 
-    def records(self, folder: str) -> dict[str, Mapping[str, Any]]:
+    def records(self, folder: str) -> Mapping[str, Mapping[str, Any]]:
         place, end = len(folder), -len(".yaml")
         own = {path[place:end]: fields for path, fields in self._records.items() if path.startswith(folder)}
         return {name: fields for name, fields in {**self._below.records(folder), **own}.items() if fields is not None}

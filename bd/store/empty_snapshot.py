@@ -44,7 +44,7 @@ class EmptySnapshot(Snapshot):
     def record(self, path: str) -> Mapping[str, Any] | None:
         return None
 
-    def records(self, folder: str) -> dict[str, Mapping[str, Any]]:
+    def records(self, folder: str) -> Mapping[str, Mapping[str, Any]]:
         return {}
 
 

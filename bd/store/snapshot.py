@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from bd.core.model import Bead, Damage, Snapshot
@@ -22,7 +23,7 @@ class CachedSnapshot(Snapshot):
         self.cache = cache
         self.commit = commit
         self._heads: dict[str, Bead | None] = {}
-        self._folders: dict[str, dict[str, Mapping[str, Any]]] = {}
+        self._folders: dict[str, Mapping[str, Mapping[str, Any]]] = {}
         self._records: dict[str, Mapping[str, Any] | None] = {}
         self._all_live = False
         self._held: list[Bead] | None = None
@@ -135,7 +136,7 @@ class CachedSnapshot(Snapshot):
             self._records[path] = found[2] if found else None
         return self._records[path]
 
-    def records(self, folder: str) -> dict[str, Mapping[str, Any]]:
+    def records(self, folder: str) -> Mapping[str, Mapping[str, Any]]:
         if folder not in self._folders:
-            self._folders[folder] = dict(self.cache.records(folder))
-        return dict(self._folders[folder])
+            self._folders[folder] = MappingProxyType(self.cache.records(folder))
+        return self._folders[folder]

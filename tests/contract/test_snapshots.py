@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -257,7 +258,8 @@ def test_records(snapshot: Snapshot) -> None:
 
 
 def test_what_was_handed_out_can_be_changed_without_harm(snapshot: Snapshot) -> None:
-    snapshot.records(".beads/agents/").clear()
+    with suppress(AttributeError):  # it may be refused
+        snapshot.records(".beads/agents/").clear()  # type: ignore[attr-defined]
     assert "coder" in snapshot.records(".beads/agents/")
 
 

@@ -410,7 +410,7 @@ class Cache:
         rows = self.ask("SELECT oid, simple, fields FROM records WHERE path = ?", (path,), packed=(2,))
         return (rows[0][0], bool(rows[0][1]), opened(rows[0][2])) if rows else None
 
-    def records(self, folder: str) -> dict[str, dict[str, Any]]:
+    def records(self, folder: str) -> Mapping[str, dict[str, Any]]:
         query = "SELECT path, fields FROM records WHERE path >= ? AND path < ?"
         rows = self.ask(query, (folder, folder + "\U0010ffff"), packed=(1,))
         return {path[len(folder) :].removesuffix(".yaml"): opened(blob) for path, blob in rows}

@@ -62,10 +62,31 @@ class Kept(NamedTuple):
         return self.head.get("status", "open") in ("open", "deferred") and not self.head.get("claim")
 
 
+class Folder(NamedTuple):
+    """The agent, capacity or configuration files of one folder: each whole (oid, is_simple, fields) by path, its fields by name."""
+
+    files: dict[str, tuple[str, bool, dict[str, Any]]]
+    fields: dict[str, dict[str, Any]]
+
+    def after(self, path: str, file: tuple[str, bool, dict[str, Any]] | None) -> Folder:
+        """Return the folder with this file; None: without it."""
+        files, fields = dict(self.files), dict(self.fields)
+        name = path.rpartition("/")[2].removesuffix(".yaml")
+        if file is None:
+            files.pop(path, None)
+            fields.pop(name, None)
+        else:
+            files[path], fields[name] = file, file[2]
+        return Folder(files, fields)
+
+
+_EMPTY = Folder({}, {})
+
+
 class Parsed:
     """The files of one commit."""
 
-    __slots__ = ("_said", "beads", "claimed", "damages", "live", "named_by", "records", "spent", "texts", "uids", "waiting")
+    __slots__ = ("_said", "beads", "claimed", "damages", "folders", "live", "named_by", "spent", "texts", "uids", "waiting")
 
     def __init__(self) -> None:
         self.beads: PersistentMap[tuple[Kept, ...]] = PersistentMap()  # by id; the active file first
@@ -76,7 +97,7 @@ class Parsed:
         # The beads that name a bead, by its id; and what agents have spent, by agent.
         self.named_by: PersistentMap[tuple[str, ...]] = PersistentMap()
         self.spent: dict[str, dict[str, tuple[Spent, ...]]] = {}
-        self.records: dict[str, dict[str, tuple[str, bool, dict[str, Any]]]] = {}  # by folder and path
+        self.folders: dict[str, Folder] = {}
         self.damages: dict[str, str] = {}
         self.texts: dict[str, bytes] = {}  # the heads of claimed beads, to find a text in them
         self._said: tuple[bytes, list[int], list[str]] | None = None  # the same in one piece, and where each begins
@@ -104,12 +125,8 @@ class Parsed:
                 changed[bead_id] = tuple(sorted(rest, key=lambda kept: (len(kept.path), kept.path))) or None
             else:
                 folder = path.rpartition("/")[0]
-                files_of = dict(made.records.get(folder, {}))
-                if fields is None or isinstance(row, str):
-                    files_of.pop(path, None)
-                else:
-                    files_of[path] = row.oid, row.is_simple, fields
-                made.records = {**made.records, folder: files_of}
+                file = None if fields is None or isinstance(row, str) else (row.oid, row.is_simple, fields)
+                made.folders = {**made.folders, folder: made.folders.get(folder, _EMPTY).after(path, file)}
         made._take(self, changed)
         return made
 
@@ -356,11 +373,10 @@ class SharedCache:
 
     def record(self, path: str) -> tuple[str, bool, dict[str, Any]] | None:
         """Return (oid, is_simple, fields) of an agent, capacity or configuration file."""
-        return self._now.records.get(path.rpartition("/")[0], {}).get(path)
+        return self._now.folders.get(path.rpartition("/")[0], _EMPTY).files.get(path)
 
-    def records(self, folder: str) -> dict[str, dict[str, Any]]:
-        files = self._now.records.get(folder.rstrip("/"), {})
-        return {path[len(folder) :].removesuffix(".yaml"): files[path][2] for path in files}
+    def records(self, folder: str) -> Mapping[str, dict[str, Any]]:
+        return self._now.folders.get(folder.rstrip("/"), _EMPTY).fields
 
     def damages(self) -> list[Damage]:
         return sorted(Damage(path, reason) for path, reason in self._now.damages.items())
