@@ -84,13 +84,12 @@ def settle(
     TryAgain if this bd can't read an entry of the journal.
     """
     _refuse_unreadable(replica)
-    look = _Look(replica, tip, members, known, tell)
+    look = _Look(replica, tip, snapshot, members, known, tell)
     if not replica.journal.is_empty():
-        current = {token for bead in snapshot.claimed() for token in bead.tokens}
         own = {member.uid for member in members}
         for entry in replica.journal.of_the_dead():
             if entry.uid not in own:  # else its author died meanwhile, and this write carries it out
-                look.settle(entry, current)
+                look.settle(entry)
         # Only now: a member may turn out to be carried out already, and then takes nothing over.
         for entry in replica.journal.of_the_dead():
             if entry.uid not in own and entry.data["state"] == "won":
@@ -113,10 +112,17 @@ class _Look:
     """One pass over the entries of dead processes."""
 
     def __init__(
-        self, replica: Replica, tip: str, members: Sequence[Member], known: Findings, tell: Callable[[str], None]
+        self,
+        replica: Replica,
+        tip: str,
+        snapshot: CachedSnapshot,
+        members: Sequence[Member],
+        known: Findings,
+        tell: Callable[[str], None],
     ) -> None:
         self._replica = replica
         self._tip = tip
+        self._snapshot = snapshot
         self._members = list(members)
         self._tell = tell
         self._looks = known.looks
@@ -142,11 +148,11 @@ class _Look:
         )
         return Recovered(findings, tuple(self._members), self._is_unsure)
 
-    def settle(self, entry: JournalEntry, current: set[Any]) -> None:
-        """Settle one operation. `current` are the tokens of the claims that hold at this tip."""
+    def settle(self, entry: JournalEntry) -> None:
+        """Settle one operation."""
         data, files = entry.data, self._replica.worktree
         commits, tokens = data.get("commits") or [], data.get("tokens") or []
-        held = any(token in current for token in tokens)
+        held = any(token in bead.tokens for token in tokens for bead in self._snapshot.claimed(str(token)))
         if commits and data.get("base") and files:
             files.undo_half(data["base"], commits[-1])
         asked = self._asked(entry)
