@@ -271,6 +271,7 @@ EXPECTED = {
 NOT_RUN = {
     "bd identity allow codemonkey codemonkey.pub": "there is no such key",
     "work": "runs a command for ever; tests/fleet has its tests",
+    "bd prime --template prompts/worker.md | claude -p": "the agent is a vendor's program",
     "bd log --follow": "goes on for ever; tests/report has its tests",
     "bd log --follow --json | jq -r .transition": "goes on for ever",
     "bd wait --agent codemonkey && ./agent.sh": "the command is the agent's own",
@@ -410,6 +411,9 @@ def test_what_the_page_shows_comes_out(page: Path, session: Callable[[str], Sess
 
 # Not typed, and why: a line of a ```sh block, without its comment.
 NOT_TYPED = {
+    "BD_FORWARD_TOKEN=... bd serve --forward codemonkey=http://127.0.0.1:18789/hooks/agent --forward-body openclaw-hook.json": (
+        "goes on for ever; tests/web has its tests"
+    ),
     "bd simulate --scenario examples/scenarios/team.yaml --chart afternoon.svg": "it is a file of the repository",
     "bd simulate --scenario examples/scenarios/team.yaml --timeline 1": "the same",
     "make demo": "tests/fleet has its tests, and this repository's CI types it",
@@ -427,8 +431,6 @@ NOT_TYPED = {
     "bd work --agent codemonkey --with claude --folder ../relay": "needs a program; tests/fleet has its tests",
     "bd work --agent codemonkey --with codex -- --profile ci": "needs a program; tests/fleet has its tests",
     "bd board --watch": "goes on for ever, in a terminal",
-    "bd overseer --skip board,summary": "goes on for ever; tests/overseer has its tests",
-    "bd token revoke 5b1f09ac": "there is no such token",
     "bd log --follow": "goes on for ever; tests/report has its tests",
     "bd identity allow codemonkey codemonkey.pub": "there is no such key",
     "bd identity revoke codemonkey": "it was not allowed",

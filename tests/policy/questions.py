@@ -14,7 +14,7 @@ from bd.core.model import Bead, Change, Snapshot
 from bd.core.pools import pools_of
 from bd.core.queries import Lineup, Sought
 from bd.core.settings import merge
-from bd.policy import friction, stealing
+from bd.policy import friction, scaling, stealing
 from bd.policy.circles import Step
 from bd.policy.dag_progress import Dags
 from bd.policy.ranking import Ranking
@@ -65,7 +65,10 @@ def _values(snapshot: Snapshot) -> dict[str, list[Any]]:
         "account": ["", "kit@build-1/ada"],
         "kind": ["crash", "rate_limit", "auth_failure", "agent_crash"],
         "wanted": [None, 3],
-        "running": [0, 2],
+        "running": [[], [scaling.Member("swarm-1", 0.0)]],
+        "memory": [scaling.Memory()],
+        "now_s": [60.0],
+        "away": [()],
         "settings": [merge([("hub", snapshot.config())])],
         "board_path": ["", "docs/board.md"],
         "key": [""],

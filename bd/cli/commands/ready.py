@@ -39,7 +39,7 @@ _UNFIT = {
     "skills": "outside its skills",
     "prefix": "with the title prefix of another agent",
     "fallback": "left to the others for two cycles first",
-    "root": "roots of plans, whose work is below them",
+    "root": "whose work is the beads below it",
     "overloaded": "to wait until it is no longer overloaded",
 }
 
