@@ -52,6 +52,9 @@ def test_yaml_and_json_say_the_same() -> None:
         ({"agents": [{"intervall": "5m"}]}, "s.yaml: agents[0] has no key 'intervall'", "did you mean interval?"),
         ({"work": [{"name": "a"}, {"arivals": "1/h"}]}, "s.yaml: work[1] has no key 'arivals'", "did you mean arrivals?"),
         ({"work": [{"arrivals": "6"}]}, "s.yaml: work[0], arrivals: '6' is not a rate", "write 12/h, 3/m, 0.5/s or 100/d"),
+        ({"work": [{"arrivals": ["5s", "6/h"]}]}, "s.yaml: work[0], arrivals: '6/h' is not a duration", None),
+        ({"work": [{"service": []}]}, "s.yaml: work[0], service: the list is empty", None),
+        ({"work": [{"service": ["0s"]}]}, "s.yaml: work[0], service: a time has to be positive", None),
         ({"work": [{"service_times": "fix"}]}, "is not one of fixed, uniform, exponential, lognormal; did you mean fixed?", None),
         ({"agents": [{"fails": 1.5}]}, "s.yaml: agents[0], fails: 1.5 is not between 0 and 1", None),
         ({"agents": [{"count": 0}]}, "s.yaml: agents[0], count: 0 is below 1", None),
@@ -121,6 +124,20 @@ def test_agents_take_the_work_that_fits_them() -> None:
         by[fields["metadata"]["simulated"]] |= claimed
     assert by == {"code": {"coder-1"}, "papers": {"reader-1"}, "odd": set()}
     assert made.figures.waiting >= 3
+
+
+def test_beads_arrive_at_known_times_and_take_known_times() -> None:
+    """Each burst is made when the list says; the beads take the listed times in the order in which they are made, over and over."""
+    work = [{"name": "code", "arrivals": ["20m", "10m"], "burst": 2, "service": ["1m", "5m", "2m"]}]
+    text = scenario(agents=[{"name": "coder", "count": 4}], work=work, peek="1s", fetch_time="0.1s", push_time="0.1s")
+    jsonschema.validate(json.loads(text), schema())
+    made = run(read(text.encode(), "s.yaml"))
+    told = [{one.what: one.at_s for one in history} for history in made.hub.tally.histories.values()]
+    assert [round(one["made"] / 60) for one in told] == [10, 10, 20, 20]
+    assert sorted(round((one["closed"] - one["claimed, attempt 1"]) / 60) for one in told[:2]) == [1, 5]
+    assert sorted(round((one["closed"] - one["claimed, attempt 1"]) / 60) for one in told[2:]) == [1, 2]
+    assert made.figures.beads == 4
+    assert read(text.encode(), "s.yaml").as_json()["beads_per_hour"] == 2
 
 
 def test_what_fails_is_tried_again_and_given_up() -> None:

@@ -12,8 +12,8 @@ if TYPE_CHECKING:
 
     from bd.simulation.scenario import Draws, Group, Scenario
 
-# Which kind of work a bead is, in its file.
-KIND = "simulated"
+# Which kind of work a bead is, in its file; and if its duration is known, how many of the kind were made before it.
+KIND, NUMBER = "simulated", "number"
 
 
 class Job(NamedTuple):
@@ -43,8 +43,9 @@ class Jobs:
 
     def __call__(self, group: Group, bead_id: str, token: str, bead: Mapping[str, Any], now_s: float) -> Job:
         """Return the attempt that begins now."""
-        work = self._work[str((bead.get("metadata") or {}).get(KIND) or next(iter(self._work)))]
-        service_s = self._draws.service_s(work) / group.speed
+        metadata = bead.get("metadata") or {}
+        work = self._work[str(metadata.get(KIND) or next(iter(self._work)))]
+        service_s = self._draws.service_s(work, int(metadata.get(NUMBER, 0))) / group.speed
         ends_s, failure, dies_s = now_s + service_s, "", None
         if self._draws.happens(group.dies):
             ends_s = dies_s = now_s + service_s * self._draws.spread()

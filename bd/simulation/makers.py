@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING
 
 from bd.operations.base import asked
 from bd.operations.create import Create
 from bd.policy.pacing import AGAIN_S
-from bd.simulation.jobs import KIND
+from bd.simulation.jobs import KIND, NUMBER
 
 if TYPE_CHECKING:
     from collections.abc import Generator
@@ -28,7 +29,7 @@ class Makers:
         self._scenario = scenario
         self._draws = draws
         self._free: list[SimulatedClone] = []
-        self._made = 0
+        self._made: Counter[str] = Counter()
 
     def begin(self) -> None:
         """Make the beads that are there at the start, without taking time; and let others arrive."""
@@ -42,6 +43,8 @@ class Makers:
         for work in self._scenario.kinds_of_work:
             if work.rate:
                 self._hub.events.start(self._arrive(work))
+            for at_s in work.arrives_s:
+                self._hub.events.start(self._make(work), after_s=at_s)
 
     def _arrive(self, work: Work) -> Process:
         """Beads of one kind arrive for ever."""
@@ -66,8 +69,9 @@ class Makers:
     def _create(self, clone: SimulatedClone, work: Work, count: int) -> Create:
         beads: list[dict[str, Any]] = []
         for _ in range(count):
-            self._made += 1
-            title = work.title or f"{work.name.capitalize()} {self._made}"
-            beads.append({"title": title, "metadata": {KIND: work.name}, **work.fields})
+            number = {NUMBER: self._made[work.name]} if work.services_s else {}
+            self._made[work.name] += 1
+            title = work.title or f"{work.name.capitalize()} {self._made.total()}"
+            beads.append({"title": title, "metadata": {KIND: work.name, **number}, **work.fields})
         # What arrives for an agent waits in its queue, even while the agent is dead.
         return Create(**asked(clone.virtual, "human:maker", beads=beads, force=True))

@@ -61,6 +61,9 @@ class Group(NamedTuple):
 class Work(NamedTuple):
     """Beads of one kind. `rate` is in beads a second, `burst` of them are made at once; `backlog` are there at the start.
 
+    `arrives_s` are known times of bursts, in place of the rate. `services_s` are known durations, in place of random ones: the first
+    bead that is made takes the first of them, the next one the next, and so on, over and over.
+
     `fields` are those that a bead is created with, besides its title. `fails`: the part of the attempts that fails, whoever works.
     """
 
@@ -75,6 +78,8 @@ class Work(NamedTuple):
     fails: float = 0.0
     failure: str = "crash"
     usd: float = 0.0
+    arrives_s: tuple[float, ...] = ()
+    services_s: tuple[float, ...] = ()
 
 
 class Outage(NamedTuple):
@@ -139,8 +144,11 @@ class Scenario(NamedTuple):
     def rate(self) -> float:
         """Beads a second."""
         if self.work:
-            return sum(work.rate for work in self.work)
+            return sum(map(self._rate_of, self.work))
         return self.load * self.agents / self.service_s if self.load else self.arrivals
+
+    def _rate_of(self, work: Work) -> float:
+        return work.rate + work.burst * sum(at_s < self.duration_s for at_s in work.arrives_s) / self.duration_s
 
     @property
     def fleet(self) -> tuple[Group, ...]:
@@ -205,7 +213,7 @@ class Scenario(NamedTuple):
         if not self.groups:
             return found
         agents = {group.name: None if group.is_pool else group.size for group in self.groups}
-        return {**found, "groups": agents, "work": {work.name: round(work.rate * 3600, 3) for work in self.work}}
+        return {**found, "groups": agents, "work": {work.name: round(self._rate_of(work) * 3600, 3) for work in self.work}}
 
 
 def _letter(number: int) -> str:
@@ -222,8 +230,10 @@ class Draws:
         """Return the seconds until beads arrive again: a Poisson process."""
         return self._rng.expovariate(work.rate / work.burst)
 
-    def service_s(self, work: Work) -> float:
-        """Return how long a bead takes."""
+    def service_s(self, work: Work, number: int = 0) -> float:
+        """Return how long a bead takes; `number` of its kind were made before it."""
+        if work.services_s:
+            return work.services_s[number % len(work.services_s)]
         mean_s, rng = work.service_s, self._rng
         match work.service_times:
             case "exponential":

@@ -80,6 +80,17 @@ def _time(*, zero: bool = False) -> Callable[[Any], float]:
     return read
 
 
+def _or_times(read: Callable[[Any], Any], each: Callable[[Any], float]) -> Callable[[Any], Any]:
+    """Return a reader that also takes a list of times, as a tuple of seconds."""
+
+    def read_either(value: Any) -> Any:
+        if value == []:
+            raise BadInput("the list is empty")
+        return tuple(map(each, value)) if isinstance(value, list) else read(value)
+
+    return read_either
+
+
 def _truth(value: Any) -> bool:
     if str(value) not in ("true", "false"):
         raise BadInput(f"{value!r} is neither true nor false")
@@ -135,6 +146,7 @@ _COUNT: dict[str, Any] = {"type": "integer", "minimum": 0}
 _SOME: dict[str, Any] = {"type": "integer", "minimum": 1}
 _AMOUNT: dict[str, Any] = {"type": "number", "minimum": 0}
 _TEXT: dict[str, Any] = {"type": "string"}
+_TIMES: dict[str, Any] = {"type": "array", "items": _TIME, "minItems": 1}
 _LIST: dict[str, Any] = {"type": ["array", "string"], "items": {"type": "string"}}
 _MAPPING: dict[str, Any] = {"type": "object"}
 _TRUTH: dict[str, Any] = {"type": "boolean"}
@@ -175,10 +187,20 @@ AGENTS: dict[str, Key] = {
 }
 WORK: dict[str, Key] = {
     "name": Key("name", str, _TEXT, "Name of the kind of beads"),
-    "arrivals": Key("rate", rate_of, _RATE, "How many beads are made, such as 12/h"),
+    "arrivals": Key(
+        "rate",
+        _or_times(rate_of, _time(zero=True)),
+        {"anyOf": [_RATE, _TIMES]},
+        "How many beads are made, such as 12/h; or a list of times",
+    ),
     "burst": Key("burst", _some, _SOME, "Beads that are made at once (1)"),
     "backlog": Key("backlog", _whole, _COUNT, "Beads that are there at the start (0)"),
-    "service": Key("service_s", _time(), _TIME, "How long a bead takes on average (20m)"),
+    "service": Key(
+        "service_s",
+        _or_times(_time(), _time()),
+        {"anyOf": [_TIME, _TIMES]},
+        "How long a bead takes on average (20m); or a list of times, for one bead after another",
+    ),
     "service_times": Key("service_times", _one_of(*SERVICE_TIMES), _words(*SERVICE_TIMES), "How these times are spread"),
     "title": Key("title", str, _TEXT, "Title, which roles and skills go by"),
     "type": Key("type", str, _TEXT, "Type"),
@@ -332,6 +354,9 @@ def _group(given: Any, where: str) -> Group:
 def _work(given: Any, where: str) -> Work:
     found = _fields(given, WORK, where)
     fields = {key: found.pop(key) for key in _BEAD & found.keys()}
+    for key, known in (("rate", "arrives_s"), ("service_s", "services_s")):
+        if isinstance(found.get(key), tuple):
+            found[known] = found.pop(key)
     return Work(found.pop("name", fields.get("type", "work")), fields=fields, **found)
 
 
