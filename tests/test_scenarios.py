@@ -140,6 +140,15 @@ def test_beads_arrive_at_known_times_and_take_known_times() -> None:
     assert read(text.encode(), "s.yaml").as_json()["beads_per_hour"] == 2
 
 
+def test_an_idle_agent_fetches_once_between_its_peek_and_its_claim() -> None:
+    """A peek every 0.6 s, then a listing and a fetch; the claim trusts this fetch. A listing takes half as long as a fetch."""
+    work = [{"name": "code", "arrivals": [f"{number}m" for number in range(1, 11)], "service": "1s"}]
+    times = {"peek": "0.1s", "fetch_time": "1s", "push_time": "0.1s"}
+    made = ran(agents=[{"name": "coder"}], work=work, duration="11m", **times)
+    assert made.figures.claims == 10
+    assert made.figures.wait_mean_s == pytest.approx(0.6 / 2 + 0.5 + 0.5 + 1 + 0.1, rel=0.12)
+
+
 def test_what_fails_is_tried_again_and_given_up() -> None:
     made = ran(work=[{"name": "bad", "backlog": 2, "fails": 1.0, "service": "1m"}], settings={"max_attempts": 2}, duration="10h")
     assert (made.figures.claims, made.figures.failures, made.figures.given_up, made.figures.closes) == (4, 4, 2, 0)

@@ -21,6 +21,7 @@ from bd.policy.eligibility import Eligibility
 from bd.policy.liveness import RECORD_EVERY_S
 from bd.policy.pacing import Pace, after_none, peek_pause_s
 from bd.policy.roles import interval_of
+from bd.simulation.clone import FETCH, LISTED
 from bd.worker import decisions
 from bd.worker.decisions import Standing
 from bd.worker.fleet_state import look
@@ -153,7 +154,7 @@ class Agent:
         if any(job.ends_s <= self._now_s for job in self._jobs) or not decisions.may_peek(self._standing, self._plan):
             return
         if self._scenario.peek_s:
-            self._hub.tally.reads += 1
+            yield from self._list()
             if self._hub.tip != self._seen_tip:
                 self._standing = self._standing.woken()
 
@@ -174,7 +175,7 @@ class Agent:
         self._hub.tally.looks += 1
         self._hub.tally.spent_usd += self.group.usd_per_look
         if self._hub.knows_nothing(self.group.name):
-            yield from self._pass(2)
+            yield from self._pass(1)  # a claim that finds nothing fetches again before it says so
             if self._hub.knows_nothing(self.group.name):
                 yield from self._found_nothing(self._hub.tip, rest_s, NothingReady(f"nothing fits {self.name}"))
                 return
@@ -223,7 +224,8 @@ class Agent:
         As long as every holder lives and sends heartbeats, an observation finds nothing: then it is only counted.
         """
         if not self._hub.tally.died_at_s and self._hub.beats.every_s:
-            yield from self._pass(2)
+            yield from self._list()
+            yield from self._fetch()
             return None, False
         view = look(self.clone, f"agent:{self.name}")
         yield self.clone.virtual.settle()
@@ -341,10 +343,25 @@ class Agent:
             yield pause_s
             tried += 1
 
-    def _pass(self, requests: int) -> Process:
-        """Let the time of fetches and listings pass whose answers are known."""
-        self._hub.tally.reads += requests
-        yield sum(self._hub.line.fetch_s * self._hub.rng.uniform(0.8, 1.2) for _ in range(requests))
+    def _fetch(self) -> Process:
+        """Fetch, unless it is known that the hub has nothing for this agent. A claim soon after it trusts what this has brought."""
+        if self._hub.knows_nothing(self.group.name):
+            yield from self._pass(1)
+            return
+        virtual, lead_s = self.clone.virtual, self.clone.route.lead_s(FETCH)
+        yield lead_s
+        virtual.lead_s = lead_s
+        self.clone.fetch()
+        yield virtual.settle()
+
+    def _list(self) -> Process:
+        """Let the time of a listing of refs pass."""
+        yield from self._pass(LISTED)
+
+    def _pass(self, part: float) -> Process:
+        """Let the time of a request pass whose answer is known; `part` is its part of a fetch's time."""
+        self._hub.tally.reads += 1
+        yield part * self._hub.line.fetch_s * self._hub.rng.uniform(0.8, 1.2)
 
     # --- the agent's own record ---
 
@@ -358,7 +375,7 @@ class Agent:
         """Send the agent's record, if it is news."""
         if not self._hub.beats.every_s:
             return
-        yield from self._pass(1)
+        yield from self._list()
         now, idle_since = self.clone.virtual.now(), self._pace.idle_since
         record = {
             "agent": self.name,

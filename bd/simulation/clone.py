@@ -32,7 +32,8 @@ if TYPE_CHECKING:
 _UNDO = "last.json"
 # After which part of a fetch the hub has answered, and after which part of a push the branch moves: the rest of a fetch is
 # deciding, the rest of a push the answer. A list of names, where nothing is decided, takes half a fetch.
-_ANSWERED, _LANDED, _LISTED = 0.3, 0.9, 0.5
+_ANSWERED, _LANDED, LISTED = 0.3, 0.9, 0.5
+FETCH = effects.Fetch(effects.REMOTE, (), heartbeats=False)
 # What happens to the writes of any fleet: there is nothing to do, a claim was lost or an agent died meanwhile, others were faster.
 # Every other error is a mistake in the scenario.
 _EXPECTED = (NothingReady, StaleToken, AgentOffline, TryAgain, ServerRefused)
@@ -65,7 +66,7 @@ class Route(Line):
             case effects.Fetch(source=effects.REMOTE) | effects.Confirm():
                 return _ANSWERED * self.fetch_s
             case effects.ListRequests():
-                return _ANSWERED * _LISTED * self.fetch_s
+                return _ANSWERED * LISTED * self.fetch_s
         return 0.0
 
 
@@ -136,7 +137,7 @@ class CountedConnection(Connection):
         self._hub.tally.reads += 1
         if CLAIMS in prefixes:
             self._hub.beats.catch_up()
-        self._pass(_LISTED * self._line.fetch_s)
+        self._pass(LISTED * self._line.fetch_s)
         return self._real.list(*prefixes)
 
     def push(
