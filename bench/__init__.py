@@ -28,6 +28,8 @@ long            the same commands in a hub with 50,000 commits and in one with a
 pools           a pool 0..10 with thirty beads at once and then silence, its size each second, as its controller and a
                 worker are killed and its check prints garbage; nobody is started twice, everything is done
 simulation      `bd simulate` against real workers at two delays of the hub's push: time, pushes and lost ones
+simulated       a fleet of processes and the same fleet in `bd simulate`, with times of a lone agent: beads a minute, median
+                wait, pushes
 day             a day of the hub in commits: a quiet one, which has none, and a busy one, by verb
 waking          from a push to a hub on this machine to the claim of an idle agent, with its files watched and without
 races           clones after one and the same bead, round after round: one winner each time

@@ -24,19 +24,23 @@ if TYPE_CHECKING:
     from bd.simulation.figures import Figures
 
 # The bead's id says for how many hundredths of a second its command works.
-_WORK = 's=${BD_BEAD_ID#hub-w}; s=${s%%x*}; sleep "${s%??}.${s#??}"'
+WORK = 's=${BD_BEAD_ID#hub-w}; s=${s%%x*}; sleep "${s%??}.${s#??}"'
 _BRANCH, _INTENT = ":refs/heads/", "refs/bd/intents/"
 # So many runs on paper: a run is one of many.
 _RUNS = 20
 
 
 class Call(NamedTuple):
-    """One git process of a worker: what it did, and when, in seconds. `verb` is fetch, list, push, or ask."""
+    """One git process of a worker: what it did, and when, in seconds. `verb` is fetch, list, push, ask, or sign.
+
+    A push moves the branch to `tip`, an ask moves intents, a sign other side refs.
+    """
 
     began_s: float
     ended_s: float
     verb: str
     code: int
+    tip: str = ""
 
 
 class Course(NamedTuple):
@@ -65,23 +69,30 @@ def work_ids(beads: int, mean_s: float, rng: Random) -> list[str]:
 
 def run(bd: Sequence[str], clones: Sequence[Path], env: Mapping[str, str], configuration: Path, beads: int) -> Course:
     """Let a worker in each clone work until no bead is left. `configuration` is git's, of who runs it."""
-    workers = [_worker(bd, clone, f"a{number}", env, configuration) for number, clone in enumerate(clones)]
+    traces = [clone.parent / f"trace-{clone.name}" for clone in clones]
+    workers = [
+        _worker(bd, clone, f"a{number}", {**env, **traced(trace, configuration)})
+        for number, (clone, trace) in enumerate(zip(clones, traces, strict=True))
+    ]
     for worker in workers:
         out, _ = worker.communicate()
         assert worker.returncode == 0, out
-    return _course([_calls(clone.parent / f"trace-{clone.name}") for clone in clones], beads)
+    return _course([calls(folder) for folder in traces], beads)
 
 
-def _worker(bd: Sequence[str], clone: Path, agent: str, env: Mapping[str, str], configuration: Path) -> subprocess.Popen[str]:
-    """A worker whose git writes down what it does."""
-    trace = clone.parent / f"trace-{clone.name}"
+def traced(trace: Path, configuration: Path) -> dict[str, str]:
+    """The environment in which git writes down in a new folder what it does."""
     trace.mkdir()
-    traced = clone.parent / f"gitconfig-{clone.name}"
-    traced.write_text(f"[include]\n\tpath = {configuration}\n[trace2]\n\teventTarget = {trace}\n")
+    file = trace.with_name(f"gitconfig-{trace.name}")
+    file.write_text(f"[include]\n\tpath = {configuration}\n[trace2]\n\teventTarget = {trace}\n")
+    return {"GIT_CONFIG_GLOBAL": str(file)}
+
+
+def _worker(bd: Sequence[str], clone: Path, agent: str, env: Mapping[str, str]) -> subprocess.Popen[str]:
     return subprocess.Popen(
-        [*bd, "work", "--agent", agent, "--once", "--", "sh", "-c", _WORK],
+        [*bd, "work", "--agent", agent, "--once", "--", "sh", "-c", WORK],
         cwd=clone,
-        env={**env, "GIT_CONFIG_GLOBAL": str(traced), "BD_SESSION": agent},
+        env={**env, "BD_SESSION": agent},
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
@@ -92,15 +103,16 @@ def _worker(bd: Sequence[str], clone: Path, agent: str, env: Mapping[str, str], 
 # --- what git wrote down ---
 
 
-def _calls(trace: Path) -> list[Call]:
-    """What went to the hub by git's traces, in order."""
+def calls(trace: Path) -> list[Call]:
+    """Read what went to the hub from git's traces, in order. A process that was killed, or that still runs, is left out."""
     found = []
     for path in trace.iterdir():
         events = [json.loads(line) for line in path.read_text().splitlines()]
         own = {event["event"]: event for event in events if "/" not in event["sid"]}  # without git's own children
         verb = _verb(own["start"]["argv"]) if {"start", "exit"} <= set(own) else None
         if verb:
-            found.append(Call(_seconds(own["start"]), _seconds(own["exit"]), verb, own["exit"]["code"]))
+            tip = _tip(own["start"]["argv"])
+            found.append(Call(_seconds(own["start"]), _seconds(own["exit"]), verb, own["exit"]["code"], tip))
     return sorted(found)
 
 
@@ -108,7 +120,11 @@ def _verb(words: Sequence[str]) -> str | None:
     verb = next((word for word in words if word in ("fetch", "push", "ls-remote")), None)
     if verb != "push" or any(_BRANCH in word for word in words):
         return "list" if verb == "ls-remote" else verb
-    return "ask" if any(_INTENT in word for word in words) else None
+    return "ask" if any(_INTENT in word for word in words) else "sign"
+
+
+def _tip(words: Sequence[str]) -> str:
+    return next((word.partition(":")[0] for word in words if _BRANCH in word), "")
 
 
 def _seconds(event: Mapping[str, str]) -> float:

@@ -5,6 +5,7 @@ Belongs here: verdicts and layout. Every target is a ratio or a cost per bead, n
 
 from __future__ import annotations
 
+import math
 import operator
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -43,6 +44,10 @@ class Ratio(NamedTuple):
             return ""
         held = [value < self.limit for value in (self.least, self.median)]
         return "ok" if all(held) else "miss" if not any(held) else "ok/miss"
+
+    def heading(self) -> str:
+        """The columns' names."""
+        return f"{'':<{_WHAT}}{'bd ms':>8}{self.against[:7]:>8}{'min x':>6}{'med x':>6}{'target':>7}"
 
     def line(self) -> str:
         limit = f"<{self.limit:g}x" if self.limit else ""
@@ -90,6 +95,37 @@ class Figure(NamedTuple):
         return {**self._asdict(), "value": round(self.value, 4), "verdict": self.verdict}
 
 
+class Agreement(NamedTuple):
+    """The same number measured and simulated, and how far the latter is off, in percent of the former; it has to be within `limit`."""
+
+    what: str
+    measured: float
+    simulated: float
+    limit: float
+
+    @property
+    def off(self) -> float:
+        return 100 * abs(self.simulated - self.measured) / self.measured if self.measured else math.inf
+
+    @property
+    def verdict(self) -> str:
+        return "ok" if self.off <= self.limit else "miss"
+
+    def heading(self) -> str:
+        """The columns' names."""
+        return f"{'':<{_WHAT}}{'processes':>11}{'simulated':>11}{'off':>7}{'target':>7}"
+
+    def line(self) -> str:
+        limit = f"<={self.limit:g}%"
+        return (
+            f"{self.what[:_WHAT]:<{_WHAT}}{self.measured:11.2f}{self.simulated:11.2f}{self.off:6.1f}%{limit:>7}{self.verdict:>7}"
+        )
+
+    def as_json(self) -> dict[str, Any]:
+        values = {"measured": round(self.measured, 4), "simulated": round(self.simulated, 4), "off_percent": round(self.off, 2)}
+        return {"what": self.what, **values, "limit": self.limit, "verdict": self.verdict}
+
+
 class Note(NamedTuple):
     """A line of words; `figures` are the numbers it tells, for the JSON."""
 
@@ -103,7 +139,7 @@ class Note(NamedTuple):
         return {"note": self.what, **self.figures}
 
 
-Row = Ratio | Figure | Note
+Row = Ratio | Figure | Agreement | Note
 
 
 class Section(NamedTuple):
@@ -116,14 +152,14 @@ class Section(NamedTuple):
     def lines(self) -> list[str]:
         """The section as text: a heading, the rows, and the columns' names above the first comparison."""
         found = ["", f"{self.name}: {self.title}"]
-        is_named = False
+        named: set[type] = set()
         for row in self.rows:
             if isinstance(row, Note):
                 found += _wrapped(row.what)
                 continue
-            if isinstance(row, Ratio) and not is_named:
-                found.append(f"{'':<{_WHAT}}{'bd ms':>8}{row.against[:7]:>8}{'min x':>6}{'med x':>6}{'target':>7}")
-                is_named = True
+            if isinstance(row, Ratio | Agreement) and type(row) not in named:
+                found.append(row.heading())
+                named.add(type(row))
             found.append(row.line().rstrip())
         return found
 

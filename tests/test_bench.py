@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING
 import pytest
 
 import bench
-from bench import baseline
+from bench import baseline, simulated
 from bench.__main__ import BENCHES
+from bench.course import Call, calls, traced
 from bench.hubs import SMALL
 from bench.line import Calls, Line, delay_pushes
 from bench.machine import Machine
-from bench.rows import Figure
+from bench.rows import Agreement, Figure
 from bench.stopwatch import Program, paired, spent
 from bench.timeline import WATCHED
 from tests.running import BD
@@ -128,6 +129,66 @@ def test_every_push_of_bd_is_seen(machine: Machine, clone: Clones) -> None:
     subprocess.run([*BD, "create", "Do that"], cwd=ada.path, env={**os.environ, **line.of("ada")}, check=True)
     calls = line.drain("ada")
     assert calls.on_branch == 1
+
+
+def test_the_history_of_a_hub_says_when_beads_were_ready_claimed_and_closed(clone: Clones, hub: Path, tmp_path: Path) -> None:
+    ada = clone("ada")
+    since = git(hub, "rev-parse", "main")
+    env = {**os.environ, **traced(tmp_path / "trace", Path(os.environ["GIT_CONFIG_GLOBAL"]))}
+    for words in (("create", "Do it", "--id", "hub-a"), ("claim", "hub-a", "--agent", "ada")):
+        subprocess.run([*BD, *words], cwd=ada.path, env=env, check=True)
+    ada.here("create", "Do that", "--id", "hub-b")
+    ada.here("claim", "hub-b", "--agent", "ada")
+    ada.here("close", "hub-a", "--agent", "ada", "--reason", "done")
+    ada.here("comment", "hub-a", "No change of its status")
+    made, claimed, *rest = found = simulated.changes(hub, since)
+    assert [one.commit for one in found] == git(hub, "rev-list", "--reverse", f"{since}..main").split()
+    assert [one.statuses for one in found] == [
+        {"hub-a": "open"},
+        {"hub-a": "in_progress"},
+        {"hub-b": "open"},
+        {"hub-b": "in_progress"},
+        {"hub-a": "closed"},
+        {},
+    ]
+    pushes = [call for call in calls(tmp_path / "trace") if call.verb == "push"]
+    assert [call.tip for call in pushes] == [made.commit, claimed.commit]
+    at_s = simulated.landed_s([made.commit, claimed.commit], pushes)
+    assert at_s == {call.tip: call.ended_s for call in pushes}
+    assert len(rest) == 4
+
+
+def test_a_fleet_is_measured_from_the_first_ready_bead_to_the_last_close() -> None:
+    """A commit that somebody else's push carried is in the hub when that push has ended; refused pushes count, and change nothing."""
+    history = [
+        simulated.Change("made", {"a": "open", "b": "open"}),
+        simulated.Change("first", {"a": "in_progress"}),
+        simulated.Change("carried", {"b": "in_progress"}),
+        simulated.Change("both", {"a": "closed", "b": "closed"}),
+    ]
+    pushed = [("made", 10.0, 0), ("first", 12.0, 0), ("lost", 13.0, 1), ("both", 40.0, 0)]
+    own = [Call(at_s - 1, at_s, "push", code, tip) for tip, at_s, code in pushed]
+    other = [Call(14.0, 15.0, "ask", 0), Call(16.0, 18.0, "push", 0, "carried"), Call(30.0, 31.0, "fetch", 0)]
+    assert simulated.seen(history, [own, other]) == simulated.Seen(per_minute=4.0, wait_s=5.0, pushes=6, lost=1)
+
+
+def test_the_costs_are_those_of_undisturbed_calls_of_the_lone_agent() -> None:
+    trace = [
+        Call(0.0, 0.1, "fetch", 0),
+        Call(0.3, 0.5, "push", 0),
+        Call(3.5, 3.6, "fetch", 0),
+        Call(3.9, 3.95, "push", 1),
+        Call(4.0, 4.1, "fetch", 0),
+        Call(4.4, 4.8, "push", 0),
+        Call(7.8, 7.9, "list", 0),
+    ]
+    found = simulated.costs_of(trace, 2.0)
+    assert [round(value, 3) for value in found] == [0.35, 0.3, 1.0]
+
+
+@pytest.mark.parametrize(("measured", "paper", "verdict"), [(10, 11.5, "ok"), (10, 8.5, "ok"), (10, 8.4, "miss"), (0, 1, "miss")])
+def test_an_agreement_is_in_percent_of_what_was_measured(measured: float, paper: float, verdict: str) -> None:
+    assert Agreement("what", measured, paper, 15).verdict == verdict
 
 
 def test_a_hub_that_takes_its_time_is_a_hook_and_can_be_undone(hub: Path) -> None:
