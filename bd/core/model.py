@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from bd.core.costs import Ledger, LedgerOverlay
 from bd.core.pools import file_of
-from bd.core.queries import Recall, awaits, mentions
+from bd.core.queries import Recall, RecallOverlay, awaits, mentions
 from bd.core.schema import ARCHIVE_DIR, CONFIG_PATH, DONE_STATUSES, bead_path, capacity_path, suffix_of
 
 if TYPE_CHECKING:
@@ -327,7 +327,7 @@ class Change(NamedTuple):
         return not (self.beads or self.records or self.files or self.moves)
 
 
-class Overlay(LedgerOverlay, Snapshot):
+class Overlay(LedgerOverlay, RecallOverlay, Snapshot):
     """A snapshot as it would be after a change: the base of the next operation in a chain."""
 
     def __init__(self, below: Snapshot, change: Change) -> None:

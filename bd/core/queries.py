@@ -8,10 +8,11 @@ and its place when the clock matters.
 from __future__ import annotations
 
 import heapq
+from functools import cached_property
 from operator import itemgetter
 from typing import TYPE_CHECKING, NamedTuple
 
-from bd.core.schema import BASE_OF_PRIORITY, CLOCK_FIELDS, DONE_STATUSES, WAITING_LINKS
+from bd.core.schema import ARCHIVE_DIR, BASE_OF_PRIORITY, CLOCK_FIELDS, CONFIG_PATH, DONE_STATUSES, WAITING_LINKS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -75,6 +76,30 @@ class Settled:
         """Yield what is kept for each bead under the name of a derivation; None if nothing is."""
         return iter(())
 
+    def among(self, ids: Collection[str]) -> set[str]:
+        """Return which of these ids are those of its beads."""
+        return {place[2] for place, _ in self.beads()}.intersection(ids)
+
+
+class Without(Settled):
+    """The same beads in the same order, but without those of some ids."""
+
+    def __init__(self, settled: Settled, ids: Collection[str]) -> None:
+        self._settled = settled
+        self._gone = settled.among(ids)
+
+    def __len__(self) -> int:
+        return len(self._settled) - len(self._gone)
+
+    def beads(self) -> Iterator[tuple[Place, Any]]:
+        return (entry for entry in self._settled.beads() if entry[0][2] not in self._gone)
+
+    def derived(self, name: str) -> Iterator[tuple[Place, str | None]]:
+        return (entry for entry in self._settled.derived(name) if entry[0][2] not in self._gone)
+
+    def among(self, ids: Collection[str]) -> set[str]:
+        return self._settled.among(ids) - self._gone
+
 
 class Resorted(Settled):
     """The same beads in another order than the store's, which requires reading each."""
@@ -135,6 +160,19 @@ class Recall:
         """
         return {}
 
+    def heads(self, ids: Iterable[str]) -> list[Any]:
+        raise NotImplementedError
+
+    def mentioning(self, bead_id: str) -> list[Any]:
+        raise NotImplementedError
+
+    def path_of(self, bead_id: str) -> str:
+        raise NotImplementedError
+
+    def naming(self, ids: Collection[str]) -> set[str]:
+        """Return the ids of the beads that name any of these."""
+        return {bead.id for bead_id in ids for bead in self.mentioning(bead_id)}
+
     def waiting_counts(self, ids: list[str]) -> dict[str, int]:
         """Return how many live beads wait for each of these; beads with none may be left out."""
         return {bead_id: len(others) for bead_id, others in self.waiters(ids).items()}
@@ -146,6 +184,79 @@ class Recall:
             for target in found.keys() & awaits(bead):
                 found[target].append(bead.id)
         return found
+
+
+class RecallOverlay(Recall):
+    """The recall of a snapshot over another one: what is kept below it, but for the beads that the change may have moved."""
+
+    _below: Any
+    _beads: Mapping[str, Any]
+    _records: Mapping[str, Any]
+
+    def settled(self, sought: Sought) -> tuple[Settled | None, list[Any]]:
+        if sought.done or CONFIG_PATH in self._records:  # settings affect how beads age
+            return super().settled(sought)
+        settled, others = self._below.settled(sought)
+        moved = set(self._beads) if settled is None else self._moved
+        again = [bead for bead in self.heads(moved) if bead.status not in DONE_STATUSES and not self._is_archived(bead.id)]
+        examined = [*(bead for bead in others if bead.id not in moved), *again]
+        return None if settled is None else Without(settled, moved), examined
+
+    def _is_archived(self, bead_id: str) -> bool:
+        """Return whether a bead lies in the archive, where somebody may have put one that is not done."""
+        return self.path_of(bead_id).startswith(ARCHIVE_DIR)
+
+    @cached_property
+    def _moved(self) -> set[str]:
+        """The beads of which something kept below may be wrong now."""
+        pairs = [(self._below.head(bead_id), self._beads[bead_id]) for bead_id in self._beads]
+        recounted = (target for old, new in pairs for target in _recounted(old, new))
+        return outdated(
+            self._beads, recounted, self.naming, lambda ids: {one for bead in self.heads(ids) for one in awaits(bead)}
+        )
+
+    def naming(self, ids: Collection[str]) -> set[str]:
+        below = {bead_id for bead_id in self._below.naming(ids) if bead_id not in self._beads}
+        return below | {bead.id for bead in self._beads.values() if bead is not None and not mentions(bead).isdisjoint(ids)}
+
+
+def _recounted(old: Any | None, new: Any | None) -> set[str]:
+    """Return the ids that other beads name, or wait for, after this one has changed."""
+
+    def edges(bead: Any | None) -> set[tuple[str, str]]:
+        kinds = {} if bead is None else {"names": mentions(bead), "waits": awaits(bead), "depends": bead.depends_on}
+        return {(kind, target) for kind, targets in kinds.items() for target in targets}
+
+    def is_live(bead: Any | None) -> bool:
+        return bead is not None and bead.status not in DONE_STATUSES
+
+    changed = edges(old) ^ edges(new) if is_live(old) == is_live(new) else edges(old) | edges(new)
+    return {target for _, target in changed}
+
+
+def outdated(
+    changed: Iterable[str],
+    recounted: Iterable[str],
+    naming: Callable[[Collection[str]], set[str]],
+    awaited_by: Callable[[Collection[str]], set[str]],
+) -> set[str]:
+    """Return the beads whose derived values a change may have made wrong.
+
+    A derived value may depend on the bead itself, on the beads it names, and on those that these name; also on which beads name
+    it, and on the length of the chain that waits for it. `recounted` are the beads that others name, or wait for, than before.
+    `naming` returns what names any of these beads, `awaited_by` what any of them waits for, both after the change.
+    """
+    found = set(changed)
+    fresh = found
+    while fresh:
+        fresh = naming(fresh) - found
+        found = found | fresh
+    level = set(recounted)
+    waited_for = level
+    for _ in range(LONGEST_CHAIN - 1):
+        level = awaited_by(level) - waited_for if level else level
+        waited_for = waited_for | level
+    return found | waited_for
 
 
 def rank_of(fields: Mapping[str, Any]) -> float:

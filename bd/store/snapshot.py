@@ -9,7 +9,7 @@ from bd.core.model import Bead, Damage, Snapshot
 from bd.core.schema import bead_path
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
     from typing import Any
 
     from bd.core.queries import Settled, Sought
@@ -72,6 +72,9 @@ class CachedSnapshot(Snapshot):
 
     def spent_under(self, root: str, now: str) -> float:
         return self.cache.spent_under(root, now)
+
+    def naming(self, ids: Collection[str]) -> set[str]:
+        return self.cache.naming(ids)
 
     def waiters(self, ids: list[str]) -> dict[str, list[str]]:
         return self.cache.waiters(ids)

@@ -222,6 +222,7 @@ def test_who_names_whom(snapshot: Snapshot) -> None:
     assert ids(snapshot.mentioning("hub-gone")) == ["hub-a1b2.2x"]
     assert ids(snapshot.mentioning("hub-done")) == ["hub-c3"]
     assert ids(snapshot.mentioning("hub-none")) == []
+    assert snapshot.naming(["hub-a1b2", "hub-gone", "hub-none"]) == {"hub-a1b2.2x", "hub-c3"}
     assert ids(snapshot.children_of("hub-a1b2")) == ["hub-a1b2.2x"]
     assert ids(snapshot.children_of("hub-c3")) == []
     for bead in (*BEADS, *ARCHIVED):

@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 
 from bd.cli.derivations import DERIVATIONS
 from bd.compat import bead_json
-from bd.core.model import Bead
+from bd.core.model import Bead, Change, Overlay
+from bd.core.queries import Sought
 from bd.core.schema import BEAD_FIELDS, CONFIG_PATH, archive_path, bead_path
 from bd.core.settings import merge
 from bd.core.times import time_text
@@ -180,6 +181,43 @@ def test_kept_answers_are_those_of_a_fresh_look(commits: list[Any], hours: list[
                 now = START + timedelta(hours=hour)
                 assert answers(both.cached(), now) == answers(both.fresh(), now)
         both.cache.close()
+
+
+changes = st.dictionaries(st.sampled_from(NAMES), st.none() | beads, min_size=1, max_size=3)
+
+
+@given(commits=commits, chain=st.lists(changes, min_size=1, max_size=3), hour=st.sampled_from([-2, 0, 2, 48]))
+@settings(deadline=None, max_examples=40)
+def test_answers_after_a_change_that_is_no_commit_yet_are_those_of_a_fresh_look(
+    commits: list[Any], chain: list[Any], hour: int
+) -> None:
+    """Each operation of a batch is decided on what those before it leave of what is kept."""
+    now = START + timedelta(hours=hour)
+    with tempfile.TemporaryDirectory() as folder:
+        both = Both(folder)
+        for commit in commits:
+            both.commit(commit)
+        fresh = cast("MemorySnapshot", both.fresh())
+        answers(both.cached(), now)  # keeps what it finds
+        base, total = both.cached(), dict[str, Bead | None]()
+        for changed in chain:
+            total |= {name: fields and make_bead(name, **fields) for name, fields in changed.items()}
+            assert answers(Overlay(base, Change(total, "")), now) == answers(fresh.after(Change(total, "")), now)
+        both.cache.close()
+
+
+def test_a_decision_examines_only_what_a_change_may_have_moved(both: Callable[[], Both]) -> None:
+    """Were everything examined, everything above would hold too."""
+    pair = both()
+    pair.commit({name: ({"depends_on": ["hub-0"]} if name == "hub-1" else {}, False) for name in NAMES})
+    answers(pair.cached(), START)
+    after = Overlay(pair.cached(), Change({"hub-0": make_bead("hub-0", status="closed")}, ""))
+    settled, examined = after.settled(Sought(phases=("ready",), by_work=True))
+    assert settled is not None
+    assert [place[2] for place, _ in settled.beads()] == ["hub-2", "hub-3", "hub-4", "hub-5"]
+    assert [bead.id for bead in examined] == ["hub-1"]
+    paced = Overlay(pair.cached(), Change({}, "", records={CONFIG_PATH: {"priority_boost_per_minute": 2}}))
+    assert paced.settled(Sought(phases=("ready",), by_work=True))[0] is None, "the pace moves every place"
 
 
 def test_what_was_found_is_kept(both: Callable[[], Both]) -> None:

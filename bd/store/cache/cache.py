@@ -22,7 +22,7 @@ from bd.store.hub_files import Row, entries_of, is_wanted, parse_entries
 from bd.store.trust import state
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
     from typing import Any
 
     from bd.core.known_keys import UnknownKey
@@ -365,6 +365,10 @@ class Cache:
     def waiting_counts(self, ids: Sequence[str]) -> dict[str, int]:
         """Return how many live beads wait for each of these; beads with none are left out."""
         return self._counted(ids, f"e.weight >= {WAITS} AND b.live = 1")
+
+    def naming(self, ids: Collection[str]) -> set[str]:
+        """Return the ids of the beads that name any of these."""
+        return derived.naming(self.ask, ids)
 
     def waiters(self, ids: Sequence[str]) -> dict[str, list[str]]:
         """Return the live beads that wait for each of these; beads with none are left out."""

@@ -1,8 +1,6 @@
 """Derived columns: the phases of beads, and texts rendered from them.
 
-This module finds beads by them, and drops them in time. A derived value may depend on the bead itself, on the beads it names, and
-on those that these name. So a changed bead can only invalidate values of beads from which it can be reached. In the other
-direction, the length of the chain waiting for a bead counts, too, as far as chains are followed.
+This module finds beads by them, and drops them in time: `outdated` (core/queries.py) says which ones.
 """
 
 from __future__ import annotations
@@ -10,11 +8,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from bd.core.model import Bead
-from bd.core.queries import LONGEST_CHAIN, Settled
+from bd.core.queries import Settled, outdated
 from bd.store.cache.rows import WAITS, head_of
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
     from typing import Any
 
     from bd.core.queries import Place, Sought
@@ -49,6 +47,11 @@ class CachedSettled(Settled):
 
     def derived(self, name: str) -> Iterator[tuple[Place, str | None]]:
         return self._rows("text", f"LEFT JOIN texts ON texts.n = beads.n AND texts.kind = '{name}'")
+
+    def among(self, ids: Collection[str]) -> set[str]:
+        query = f"SELECT id FROM beads WHERE {self._where} AND id IN"
+        found = (self._cache.ask(f"{query} ({marks(part)})", (*self._arguments, *part)) for part in chunks(list(ids)))
+        return {row[0] for rows in found for row in rows}
 
     def _rows(self, column: str, join: str) -> Iterator[tuple[Place, Any]]:
         """Yield rows page by page. Each query starts after the last page's end, so any page can be retried on its own."""
@@ -127,14 +130,12 @@ def keep(db: Connection, name: str, texts: Mapping[str, str]) -> None:
 
 def forget(db: Connection, changed: Collection[str], recounted: Iterable[str]) -> None:
     """Drop what the changed beads may have invalidated. `recounted` are beads for which different beads wait now."""
-    reached = set(changed)
-    fresh = list(reached)
-    while fresh:
-        query = "SELECT DISTINCT id FROM edges JOIN beads USING (n) WHERE target IN"
-        found = {row[0] for chunk in chunks(fresh) for row in db.execute(f"{query} ({marks(chunk)})", chunk)}
-        fresh = list(found - reached)
-        reached |= found
-    reached |= _waited_for(db, recounted)
+
+    def awaited_by(ids: Collection[str]) -> set[str]:
+        query = f"SELECT DISTINCT target FROM edges JOIN beads USING (n) WHERE weight >= {WAITS} AND id IN"
+        return {row[0] for chunk in chunks(list(ids)) for row in db.execute(f"{query} ({marks(chunk)})", chunk)}
+
+    reached = outdated(changed, recounted, lambda ids: naming(db.execute, ids), awaited_by)
     for chunk in chunks(list(reached)):
         db.execute(
             f"UPDATE beads SET phase = NULL, place = NULL, since = NULL WHERE id IN ({marks(chunk)}) AND phase IS NOT NULL", chunk
@@ -142,16 +143,10 @@ def forget(db: Connection, changed: Collection[str], recounted: Iterable[str]) -
         db.execute(f"DELETE FROM texts WHERE n IN (SELECT n FROM beads WHERE id IN ({marks(chunk)}))", chunk)
 
 
-def _waited_for(db: Connection, recounted: Iterable[str]) -> set[str]:
-    """Return these beads and what they wait for, as far as chains are followed."""
-    found = set(recounted)
-    level = list(found)
-    for _ in range(LONGEST_CHAIN - 1):
-        query = f"SELECT DISTINCT target FROM edges JOIN beads USING (n) WHERE weight >= {WAITS} AND id IN"
-        targets = {row[0] for chunk in chunks(level) for row in db.execute(f"{query} ({marks(chunk)})", chunk)}
-        level = list(targets - found)
-        found |= targets
-    return found
+def naming(ask: Callable[[str, Sequence[Any]], Iterable[tuple[Any, ...]]], ids: Collection[str]) -> set[str]:
+    """Return the ids of the beads that name any of these."""
+    query = "SELECT DISTINCT id FROM edges JOIN beads USING (n) WHERE target IN"
+    return {row[0] for chunk in chunks(list(ids)) for row in ask(f"{query} ({marks(chunk)})", chunk)}
 
 
 def forget_all(db: Connection) -> None:

@@ -28,7 +28,7 @@ from bd.store.hub_files import Row, entries_of, is_wanted, parse_entries
 from bd.store.persistent_map import PersistentMap
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
     from typing import Any
 
     from bd.core.model import Snapshot
@@ -331,6 +331,9 @@ class SharedCache:
 
     def waiting_counts(self, ids: Sequence[str]) -> dict[str, int]:
         return {bead_id: len(others) for bead_id, others in self.waiters(ids).items()}
+
+    def naming(self, ids: Collection[str]) -> set[str]:
+        return {bead_id for target in ids for bead_id in self._now.named_by.get(target) or ()}
 
     def waiters(self, ids: Sequence[str]) -> dict[str, list[str]]:
         """Return the live beads that wait for each of these; beads with none are left out."""
