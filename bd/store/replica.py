@@ -167,6 +167,17 @@ class Replica:
             raise NoHub(f"the branch {self.branch_name} holds no hub yet", hint=hint)
         return tip
 
+    def newest(self, view: str, published: str | None) -> tuple[str, str]:
+        """Return the newest commit that this clone can read, and the newest of the hub in it, for these `view()` and `published()`.
+
+        While this clone fetches or writes, its view is older than what it knows of the hub; with unpublished writes, newer.
+        """
+        if not published or published == view:
+            return view, view
+        if self.repo.is_ancestor(view, published):
+            return published, published
+        return view, published if self.repo.is_ancestor(published, view) else view
+
     def _with_tracked(self, view: str | None) -> str | None:
         """Return the view, moved forward to what a plain `git pull` or `git fetch` has brought in."""
         name = self.branch_name

@@ -47,21 +47,18 @@ if TYPE_CHECKING:
 
 
 class View(NamedTuple):
-    """The hub as a handler reads it for one answer; it must not be kept after that."""
+    """The hub as a handler reads it for one answer; it must not be kept after that. `tip` is the hub's commit that it is of."""
 
     hub: Clone
     snapshot: CachedSnapshot
     settings: Settings
     now: datetime
     kept: Kept
+    tip: str
 
     @property
     def name(self) -> str:
         return hub_name(self.snapshot.config().get("prefix"))
-
-    @property
-    def tip(self) -> str:
-        return self.hub.published() or self.snapshot.commit
 
     def flow(self) -> Flow:
         """Return the flow of work up to the tip."""
@@ -153,8 +150,12 @@ class Site:
 
 
 def _view(hub: Clone, kept: Kept) -> View:
-    snapshot = hub.snapshot()
-    return View(hub, snapshot, hub.settings(snapshot), hub.runtime.now(), kept)
+    """Return the hub as it is now. Views of one commit share what they have read of it."""
+    now, view, published = hub.runtime.now(), hub.view(), hub.published()
+    commit, tip = kept.get("newest", (view, published), now, lambda: hub.newest(view, published))
+    fresh = hub.snapshot(commit)
+    snapshot = kept.get("snapshot", (hub, commit, fresh.listened_at), now, lambda: fresh)
+    return View(hub, snapshot, hub.settings(snapshot), now, kept, tip)
 
 
 def _without_user(hub: Clone) -> Clone:

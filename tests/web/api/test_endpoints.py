@@ -10,8 +10,10 @@ from tests.truth import git
 from tests.web.api.conftest import claimed
 
 if TYPE_CHECKING:
-    import pytest
+    from collections.abc import Callable
+    from pathlib import Path
 
+    from tests.running import Clone
     from tests.web.api.conftest import Api, Caller
 
 pytestmark = pytest.mark.one_in(3)
@@ -97,6 +99,33 @@ def test_an_answer_names_the_commit_that_it_is_of(api: Api, alice: Caller) -> No
     after = alice.send("GET", "/ready")
     assert after.headers["bd-tip"] != before
     assert len(after.json()) == 2
+
+
+def test_while_the_clone_writes_answers_are_of_what_it_has_fetched_already(
+    api: Api, alice: Caller, clone: Callable[[str], Clone]
+) -> None:
+    """A write has fetched a newer tip, and the clone's view follows when the write is over."""
+    hub, before = api.site.open_hub(), alice.send("GET", "/ready").headers["bd-tip"]
+    try:
+        hub.begin_write(fetch=False)
+        clone("other").here("create", "From elsewhere", "--priority", "0")
+        tip = hub.finish_fetch()
+        assert (hub.view(), hub.published()) == (before, tip)
+        answer = alice.send("GET", "/ready")
+        assert answer.headers["bd-tip"] == tip
+        assert [bead["title"] for bead in answer.json()] == ["From elsewhere", "Mend the proxy"]
+    finally:
+        hub.close()
+
+
+def test_what_is_kept_in_the_clone_is_answered_as_of_the_tip_below_it(api: Api, alice: Caller, hub: Path) -> None:
+    tip, away = alice.send("GET", "/ready").headers["bd-tip"], hub.with_name("away")
+    hub.rename(away)
+    api.clone.here("create", "While it was away")
+    answer = alice.send("GET", "/ready")
+    away.rename(hub)
+    assert answer.headers["bd-tip"] == tip
+    assert len(answer.json()) == 2
 
 
 def test_waiting_answers_at_once_if_there_is_work(alice: Caller) -> None:
