@@ -154,7 +154,7 @@ class Eligibility:
         reasons: list[Reason] = []
         if self._own_retries is not None and bead.id not in self._own_retries:
             reasons.append(Reason("overloaded", f"has to wait: {name} is overloaded, and may only retry what it failed itself"))
-        agent = snapshot.agent(name)
+        agent = self._file
         routed_to_me = bead.assignee == name
         if bead.assignee and not routed_to_me and not capacity.is_away(bead.assignee, snapshot, now):
             reasons.append(Reason("routed", f"is routed to {bead.assignee}"))
@@ -185,6 +185,10 @@ class Eligibility:
             if skill:
                 reasons.append(skill)
         return reasons
+
+    @cached_property
+    def _file(self) -> Mapping[str, Any] | None:
+        return self._snapshot.agent(self.agent)
 
     @cached_property
     def _own_retries(self) -> frozenset[str] | None:

@@ -25,6 +25,7 @@ class CachedSnapshot(Snapshot):
         self._heads: dict[str, Bead | None] = {}
         self._folders: dict[str, Mapping[str, Mapping[str, Any]]] = {}
         self._records: dict[str, Mapping[str, Any] | None] = {}
+        self._has_children: dict[str, bool] = {}
         self._all_live = False
         self._held: list[Bead] | None = None
 
@@ -121,7 +122,9 @@ class CachedSnapshot(Snapshot):
         return [Bead(fields) for fields in self.cache.heads("children", (bead_id,))]
 
     def has_children(self, bead_id: str) -> bool:
-        return next(self.cache.heads("a child", (bead_id,)), None) is not None
+        if bead_id not in self._has_children:
+            self._has_children[bead_id] = next(self.cache.heads("a child", (bead_id,)), None) is not None
+        return self._has_children[bead_id]
 
     def starting(self, text: str) -> list[str]:
         return self.cache.ids_starting(text)

@@ -47,7 +47,9 @@ if TYPE_CHECKING:
         async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None: ...
 
 
+# Routes are tried in this order: first those that are asked for most.
 MODULES = (
+    api_routes,
     board_page,
     bead_lists,
     agents_page,
@@ -58,7 +60,6 @@ MODULES = (
     health,
     webhooks,
     long_polls,
-    api_routes,
 )
 
 

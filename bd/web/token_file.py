@@ -38,21 +38,31 @@ class TokenFiles:
         self._paths, self._tell = tuple(paths), tell
         self._seen: dict[str, tuple[int, int, int] | None] = {}
         self._accounts: dict[str, tuple[Account, ...]] = {}
+        self._all: tuple[Account, ...] = ()
 
     def accounts(self) -> tuple[Account, ...]:
         """Return the accounts of all files."""
-        return tuple(account for path in self._paths for account in self._of(path))
+        changed = [path for path in self._paths if self._has_changed(path)]
+        for path in changed:
+            self._accounts[path] = self._read(path)
+        if changed:
+            self._all = tuple(account for path in self._paths for account in self._accounts[path])
+        return self._all
 
-    def _of(self, path: str) -> tuple[Account, ...]:
+    def _has_changed(self, path: str) -> bool:
+        """Return whether a file is another one than at the last call."""
         stamp = _stamp(path)
-        if path not in self._seen or self._seen[path] != stamp:
-            self._seen[path] = stamp
-            try:
-                self._accounts[path] = accounts_in(path, self._tell)
-            except BadInput as error:
-                self._accounts[path] = ()
-                self._tell(f"warning: {error}; its tokens are not accepted")
-        return self._accounts[path]
+        if path in self._seen and self._seen[path] == stamp:
+            return False
+        self._seen[path] = stamp
+        return True
+
+    def _read(self, path: str) -> tuple[Account, ...]:
+        try:
+            return accounts_in(path, self._tell)
+        except BadInput as error:
+            self._tell(f"warning: {error}; its tokens are not accepted")
+            return ()
 
 
 def _stamp(path: str) -> tuple[int, int, int] | None:
