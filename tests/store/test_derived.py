@@ -22,6 +22,7 @@ from bd.core.times import time_text
 from bd.policy.work_queue import phases, ready_beads
 from bd.report.selection import Wanted, lineup
 from bd.store.cache.cache import Cache
+from bd.store.cache.derived import unsettled_query
 from bd.store.hub_files import Row, parse_file
 from bd.store.snapshot import CachedSnapshot
 from bd.store.yaml import editor
@@ -239,6 +240,14 @@ def test_what_was_found_is_kept(both: Callable[[], Both]) -> None:
     pair.cached()
     assert pair.cache.ask("SELECT id FROM beads WHERE phase IS NOT NULL") == [], "hub-1 was found to wait by hub-0"
     assert pair.cache.ask("SELECT * FROM texts") == []
+
+
+def test_no_question_about_what_is_ready_reads_every_bead(both: Callable[[], Both]) -> None:
+    """SQLite chose an index of all live beads for those few of which nothing is kept."""
+    pair = both()
+    pair.commit({"hub-0": ({}, False)})
+    plan = pair.cache.ask(f"EXPLAIN QUERY PLAN {unsettled_query(Sought(phases=('ready',), by_work=True))}")
+    assert [row[3] for row in plan if row[3].startswith("SCAN")] == ["SCAN beads USING INDEX beads_unknown"]
 
 
 def test_what_was_found_last_is_kept_at_the_end(both: Callable[[], Both]) -> None:
