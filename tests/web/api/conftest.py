@@ -103,6 +103,13 @@ def ada(api: Api) -> Caller:
     return api.of(ADA)
 
 
+def agents(api: Api, number: int) -> list[Account]:
+    """So many agents with tokens."""
+    made = [Account(f"agent-{place}", f"the-token-of-agent-{place:04}", AGENT) for place in range(number)]
+    api.accounts.extend(made)
+    return made
+
+
 def claimed(caller: Caller, bead_id: str = "hub-one") -> str:
     """The fencing token of a bead that the caller claims."""
     [bead] = caller.post("/claim", id=bead_id)
