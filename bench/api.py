@@ -106,11 +106,11 @@ def _told(what: str, replies: Sequence[Reply], tips: Sequence[str], seconds: flo
     words = f"of {len(replies)} in {seconds:g} s; median {at(0.5):.0f}, most {waits[-1]:.0f}"
     rows: list[Row] = [Figure(f"{what}: p99, ms", at(0.99), words, P99_LIMIT_MS), Figure("  not 200", wrong, "", 1)]
     if tips:
-        rows.append(Figure("  older than a tip seen before", _backward(replies, tips), f"{len(tips)} commits", 1))
+        rows.append(Figure("  older than a tip seen before", backward(replies, tips), f"{len(tips)} commits", 1))
     return rows
 
 
-def _backward(replies: Sequence[Reply], tips: Sequence[str]) -> int:
+def backward(replies: Sequence[Reply], tips: Sequence[str]) -> int:
     """Count answers of an older tip than one that another answer had shown before the request was sent."""
     order = {tip: number for number, tip in enumerate(tips, 1)}
     ends = sorted((one.done_s, order.get(one.tip, 0)) for one in replies)

@@ -14,6 +14,7 @@ import pytest
 import bench
 from bench import baseline, simulated
 from bench.__main__ import BENCHES
+from bench.api import Reply, backward
 from bench.course import Call, calls, traced
 from bench.hubs import SMALL
 from bench.line import Calls, Line, delay_pushes
@@ -205,3 +206,13 @@ def test_the_retry_loop_takes_what_is_open_and_no_more(clone: Clones, hub: Path)
     done = [subprocess.run([*argv, name], cwd=clone(name).path, capture_output=True, text=True) for name in ("ben", "cat")]
     assert [(each.returncode, each.stdout) for each in done] == [(0, "hub-a\n"), (3, "")]
     assert (tip_bead(hub, "hub-a").status, tip_bead(hub, "hub-a").get("assignee")) == ("in_progress", "ben")
+
+
+def test_an_answer_of_an_older_tip_than_one_seen_before_is_counted() -> None:
+    def reply(sent_s: float, done_s: float, tip: str) -> Reply:
+        return Reply(sent_s, sent_s, done_s, 200, tip, b"")
+
+    newer, older = reply(0.0, 1.0, "b"), reply(1.5, 2.0, "a")
+    assert backward([newer, older], ["a", "b"]) == 1
+    assert backward([newer, reply(0.5, 2.0, "a")], ["a", "b"]) == 0, "it was asked for before the newer one was seen"
+    assert backward([older, reply(2.5, 3.0, "b")], ["a", "b"]) == 0
