@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from bd.coding_agents.provider_errors import kind_of_error
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
 # What is kept of an agent's words: the end of the work goes into the hub as one sentence or two, not as a report.
 SENTENCE_LIMIT = 500
 _WORDS_OF_JSON = ("result", "summary", "text", "message", "response", "answer")
+_WORDS_OF_CUT_JSON = re.compile(rf'"(?:{"|".join(_WORDS_OF_JSON)})"\s*:\s*"((?:[^"\\]|\\.)+)')
+_IS_JSON = re.compile(r'\{\s*"')
+_SAYS_ERROR = re.compile(r'"is_error"\s*:\s*true\b')
 
 
 class Result(NamedTuple):
@@ -95,6 +99,27 @@ def code_words(code: int) -> str:
     return f"signal {-code if code < 0 else code - 128}" if is_signal(code) else f"exit code {code}"
 
 
+def report_in(lines: Iterable[str]) -> Report | None:
+    """Return the report in JSON with which a command ended its output, as programs do that bd may not know; None without one."""
+    told = [line.rstrip() for line in lines if line.strip()]
+    begin = len(told) - 1
+    if told and told[-1] == "}":  # over several lines
+        begin = max((place for place, line in enumerate(told) if line == "{"), default=begin)
+    text = "\n".join(told[max(begin, 0) :])
+    if not _IS_JSON.match(text):
+        return None
+    words = next((words for said in (text, *reversed(told[:begin])) if (words := sentence_of(said))), "")
+    return Report(words, (kind_of_error(words) or "other") if _says_error(text) else "")
+
+
+def _says_error(text: str) -> bool:
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError):  # cut
+        return bool(_SAYS_ERROR.search(text))
+    return isinstance(found, dict) and found.get("is_error") is True
+
+
 def sentence_of(text: str) -> str:
     """Return the first paragraph of an agent's words, cut: a sentence for the hub, never JSON. "" if there are no words."""
     text = _without_json(text.strip())
@@ -120,6 +145,17 @@ def _without_json(text: str) -> str:
     try:
         found = json.loads(bare)
     except (ValueError, RecursionError):
-        return "" if bare.startswith(('{"', "[{", '["', "{\n")) else text  # the beginning of one that was cut
+        return _words_of_cut(bare) if bare.startswith(('{"', "[{", '["', "{\n")) else text
     words = [found.get(key) for key in _WORDS_OF_JSON] if isinstance(found, dict) else []
     return next((word.strip() for word in words if isinstance(word, str) and not word.lstrip().startswith(("{", "["))), "")
+
+
+def _words_of_cut(text: str) -> str:
+    """Return the words in JSON of which there is only the beginning, as far as they go."""
+    found = _WORDS_OF_CUT_JSON.search(text)
+    if found is None or found[1].lstrip().startswith(("{", "[")):
+        return ""
+    try:
+        return str(json.loads(f'"{found[1]}"')).strip()
+    except ValueError:
+        return ""

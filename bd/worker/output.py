@@ -8,8 +8,9 @@ from __future__ import annotations
 from collections import deque
 from typing import TYPE_CHECKING, Protocol
 
+from bd.coding_agents.result import report_in
 from bd.core.redaction import masked
-from bd.worker.result import outcome_of
+from bd.worker.result import DONE, FAILED, outcome_of
 
 if TYPE_CHECKING:
     from bd.worker.result import Outcome
@@ -75,7 +76,13 @@ class PlainOutput:
         return next((line for line in reversed(said) if line.strip()), "")
 
     def outcome(self, code: int, result: bytes | None, commits: int | None = None) -> Outcome:
-        return outcome_of(code, result, list(self.lines))
+        report = report_in(self.lines)
+        if report is None:
+            return outcome_of(code, result, list(self.lines))
+        found = outcome_of(code, result, [report.text])
+        if report.kind and found.what == DONE:
+            return found._replace(what=FAILED, kind=report.kind, text=masked(report.text) or "it reported an error")
+        return found
 
     def close(self) -> None:
         """Nothing is open."""

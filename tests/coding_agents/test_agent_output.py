@@ -9,6 +9,7 @@ import pytest
 
 from bd.coding_agents.known import KNOWN
 from bd.worker.agent_output import AgentOutput
+from bd.worker.output import PlainOutput
 from bd.worker.result import DONE, FAILED, RELEASED, Outcome
 from tests.standins import lines
 
@@ -54,6 +55,41 @@ def test_the_worst_counts(result: dict[str, Any], told: Any, commits: int | None
     assert (found.what, found.kind) == (what, kind)
     assert text is None or found.text == text
     assert (found.cost["usd"], found.cost["model"]) == (0.25, "claude-sonnet-4-5")
+
+
+PRETTY = json.dumps({"is_error": True, "response": "It broke"}, indent=2).split("\n")
+LONG = json.dumps(lines.claude_result("It broke. " * 2000, is_error=True))
+PLAIN: dict[str, tuple[list[str], str, str, str]] = {
+    "success": ([json.dumps(lines.claude_result("# All\n\nFixed it."))], DONE, "", "Fixed it."),
+    "error": (["Hello", json.dumps(BROKEN)], FAILED, "other", "It broke"),
+    "over several lines": (["Hello", *PRETTY], FAILED, "other", "It broke"),
+    "longer than what is kept of a line": ([LONG], FAILED, "other", "It broke."),
+    "of the provider": (
+        [json.dumps(lines.claude_result("API Error: 529 Overloaded", is_error=True))],
+        FAILED,
+        "overloaded",
+        "API",
+    ),
+    "without words": (['{"is_error": true}'], FAILED, "other", "it reported an error"),
+    "figures": (["Fixed 3 files.", '{"files": 3}'], DONE, "", "Fixed 3 files."),
+    "a stream": ([json.dumps(lines.says("Looking")), json.dumps(lines.claude_result())], DONE, "", "Fixed the CORS headers."),
+    "words in braces": (["{curly} words"], DONE, "", "{curly} words"),
+    "an error that was mended": ([json.dumps(BROKEN), "Fixed it."], DONE, "", f"{json.dumps(BROKEN)}\nFixed it."),
+}
+
+
+@pytest.mark.parametrize("name", PLAIN)
+def test_a_report_in_json_of_any_command_is_heard(name: str) -> None:
+    """`bd work -- claude -p --output-format json`: its exit code is 0 whatever it reports."""
+    said, what, kind, text = PLAIN[name]
+    output = PlainOutput()
+    for line in said:
+        output.hear(line[: output.line_limit])
+    found = output.outcome(0, None)
+    assert (found.what, found.kind, found.text[: len(text) or None]) == (what, kind, text)
+    if kind:
+        assert output.outcome(0, b'{"outcome": "done", "text": "fine"}').kind == kind
+        assert output.outcome(0, b'{"outcome": "released"}').what == RELEASED
 
 
 def test_output_and_artifacts_of_the_result_file_are_kept_and_its_flaws_told() -> None:
