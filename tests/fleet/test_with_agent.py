@@ -251,6 +251,47 @@ def test_a_killed_worker_s_cost_is_booked_by_the_next_one(clone: Clones, hub: Pa
     assert git(hub, "log", "--format=%s", "main").count("cost: hub-a by coder") == 1
 
 
+def _spends(name: str, version: str, cents: int) -> list[Any]:
+    """What a program prints that has spent so much: codex 1,000 tokens a cent."""
+    if name == "claude":
+        return [lines.init(version), lines.claude_result(usd=cents / 100)]
+    return [lines.thread(), lines.message("Fixed."), lines.turn(cents * 1000, 0)]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("name", "version"), [("claude", "2.1.221"), ("claude", "2.1.278"), ("codex", "")])
+def test_over_three_resumes_and_a_kill_the_booked_sum_is_true_to_the_cent(
+    name: str, version: str, clone: Clones, hub: Path, standins: StandIns
+) -> None:
+    one = clone("one")
+    make(one)
+    one.here("config", "set", "prices.codex.input", "10")
+    one.here("config", "set", "prices.codex.output", "0")
+    ask = {"sh": f'{shlex.join(BD)} wait-human $BD_BEAD_ID --reason "Round or square?"'}
+    cents, ends = [10, 20, 7, 33, 25], [ask, ask, ask, {"hang": True}, {}]
+    is_of_process = version == "2.1.221"
+    told = cents if is_of_process else [sum(cents[: number + 1]) for number in range(4)] + cents[-1:]  # the last is a new session
+    standins.plan(*({"out": _spends(name, version, told[number]), **end} for number, end in enumerate(ends)))
+    for _ in range(3):
+        work(one, standins, program=name)
+        one.here("answer", "hub-a", "square")
+    worker = subprocess.Popen(
+        [*BD, "work", "--agent", "coder", "--with", name],
+        cwd=one.path,
+        env={**os.environ, **standins.environment, "BD_HEARTBEAT_INTERVAL": "1s"},
+        stderr=subprocess.DEVNULL,
+    )
+    until(lambda: any((one.path / ".git" / "bd" / "work").glob("*/spent.json")))
+    worker.kill()
+    worker.wait(PATIENCE_S)
+    one.here("release", "hub-a", "--force", "--reason", "its worker died")
+    work(one, standins, program=name)
+    assert ["resume" in " ".join(start["words"]) for start in standins.starts] == [False, True, True, True, False]
+    assert [round(100 * entry(hub, number)["usd"]) for number in range(1, 6)] == cents
+    assert tip_bead(hub, "hub-a").get("cost")["usd"] == sum(cents) / 100
+    assert one.here("cost", "--json").json[0]["usd"] == sum(cents) / 100
+
+
 def test_what_is_wrong_with_a_result_file_is_told_and_noted(clone: Clones, hub: Path) -> None:
     one = clone("one")
     make(one)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from bd.core.errors import BdError
+from bd.repos.cache import Cache
 from tests.truth import git
 
 if TYPE_CHECKING:
@@ -125,6 +126,32 @@ def test_what_can_not_be_fast_forwarded_goes_beside(
     found = site.branches()
     assert found[branch] == made
     assert found.get(f"agents/{bead}", "") == before
+
+
+@pytest.mark.parametrize("has_begun", [False, True])
+def test_a_person_who_pushes_between_bds_fetch_and_its_push_loses_nothing(
+    site: Site, monkeypatch: pytest.MonkeyPatch, has_begun: bool
+) -> None:
+    bead = site.bead()
+    if has_begun:
+        first = site.begin(bead)
+        site.work(first, "first")
+        ended(site, first)
+        site.clone.here("release", bead, "--force", "--reason", "again")
+    attempt = site.begin(bead)
+    made = site.work(attempt, "new")
+    run, theirs = Cache.run, []
+
+    def late(self: Cache, *args: str, **more: Any) -> Any:
+        if args[0] == "push" and not theirs:
+            theirs.append(site.commit(f"agents/{bead}", "person"))
+        return run(self, *args, **more)
+
+    monkeypatch.setattr(Cache, "run", late)
+    branch, is_beside, words = ended(site, attempt)
+    assert (branch, is_beside) == (f"agents/{bead}-attempt-{attempt.workspace.attempt}", True)
+    assert "has moved since" in words
+    assert (site.branches()[f"agents/{bead}"], site.branches()[branch]) == (theirs[0], made)
 
 
 def test_a_branch_of_an_attempt_that_exists_is_not_overwritten_either(site: Site) -> None:

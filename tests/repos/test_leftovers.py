@@ -13,6 +13,7 @@ import pytest
 from bd.core.errors import BdError, TryAgain
 from bd.repos import leftovers
 from bd.repos.cache import Cache
+from tests.repos.test_isolation import state_of
 from tests.truth import git
 
 if TYPE_CHECKING:
@@ -229,21 +230,30 @@ def test_what_was_set_aside_is_forgotten_once_somebody_has_pushed_it(site: Site)
     assert site.clone.here("workspace", "list", "--json").json == []
 
 
-def test_a_full_disk_keeps_the_folder(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("kind", KINDS)
+def test_each_kind_is_found_after_a_full_disk(site: Site, monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
+    """A worker was killed, and nothing can be written: the folder stays as it is. Once there is room, it is found as ever."""
+    name, leave = KINDS[kind]
     bead = site.bead()
     attempt = site.begin(bead)
-    _uncommitted(Path(attempt.folder))
+    leave(Path(attempt.folder))
     attempt.abandon()
+    before = state_of(attempt.folder)
     run = Cache.run
 
     def full(self: Cache, *args: str, **more: Any) -> object:
-        if "write-tree" in args or "fetch" in args:
+        if {"write-tree", "commit-tree", "fetch", "add", "update-index", "hash-object", "update-ref"} & {*args}:
             raise TryAgain("no space left on device")
         return run(self, *args, **more)
 
-    monkeypatch.setattr(Cache, "run", full)
-    site.clone.here("workspace", "prune", bead, check=False)
-    assert (Path(attempt.folder) / "readme").read_text() == SECRET
+    with monkeypatch.context() as disk:
+        disk.setattr(Cache, "run", full)
+        site.clone.here("workspace", "prune", bead, check=False)
+        listed = site.clone.here("workspace", "list", bead, check=False).out
+        assert attempt.folder in listed
+        assert state_of(attempt.folder) == before
+    site.clone.here("workspace", "prune", bead)
+    assert (name, "there") in shown(site, bead)
 
 
 def _denied(*_: object) -> None:
