@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from typing import TYPE_CHECKING
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.slow
 
+CLOCK = "BD_TEST_CLOCK_OFFSET_S"
+AWAY_AT_S = (0, 120, 300, 600)
 BEADS = [f"hub-{number}" for number in range(8)]
 SAYS = "import json, os; json.dump({words!r}, open(os.environ['BD_RESULT_FILE'], 'w'))"
 
@@ -32,30 +35,46 @@ def says(**words: object) -> tuple[str, ...]:
 
 
 def test_six_workers_and_a_command_that_is_turned_away_at_once(clone: Clones, hub: Path) -> None:
-    """Eight beads that are tried again at once: they were dead letters in seconds, and all agents overloaded."""
+    """Eight beads that are tried again at once, for ten minutes: they were dead letters in seconds, and all agents overloaded."""
     one = clone("one")
     for bead_id in BEADS:
         one.here("create", f"Do {bead_id}", "--id", bead_id, "--retry", "immediate")
-    words = ("--once", "--", "sh", "-c", "exit 79")
-    for _ in range(2):  # the second round finds the account at rest
-        started = [
-            subprocess.Popen([*BD, "work", "--agent", f"agent-{number}", *words], cwd=one.path, stderr=subprocess.DEVNULL)
-            for number in range(6)
-        ]
-        assert {worker.wait() for worker in started} <= {0, 3}
+    assert set(_six_work(one, 0)) <= {0, 3}
+    began = len(subjects(hub, "claim"))
+    assert 1 <= began <= 6, "those who begin before anybody knows, and nobody takes a second bead"
+    refused = next(failure["agent"] for bead_id in BEADS for failure in tip_bead(hub, bead_id).get("failures") or [])
+    rests = one.bd("claim", "--next", "--agent", refused, "--json", code=3).json
+    assert rests["reason"] == "resting"
+    assert 0 < rests["retry_after_s"] <= 300
+    for at_s in AWAY_AT_S:
+        before = len(subjects(hub, "claim"))
+        assert set(_six_work(one, at_s)) <= {0, 3}
+        assert len(subjects(hub, "claim")) - before <= 1, "one agent tries one bead"
+    assert len(subjects(hub, "claim")) <= began + 3
     beads = [tip_bead(hub, bead_id) for bead_id in BEADS]
     assert [(bead.status, bead.attempts_counted, bead.get("retry_at")) for bead in beads] == [("open", 0, None)] * 8
-    claims = subjects(hub, "claim")
-    assert len(claims) <= 6, "nobody takes a second bead"
-    found = one.bd("attention", "--json").json
+    found = one.bd("attention", "--json", env={CLOCK: str(AWAY_AT_S[-1])}).json
     assert (found["total"], len(found["outages"])) == (1, 1)
     assert found["outages"][0]["reason"] == "rate_limit"
-    refused = one.bd("claim", "--next", "--agent", "agent-0", "--json", code=3).json
-    assert refused["reason"] == "resting"
-    assert 0 < refused["retry_after_s"] <= 120
-    one.bd("agent", "wake", "agent-0")
-    done = one.bd("work", "--agent", "agent-0", "--once", "--json", "--", "true").json
+    after = {CLOCK: "3600"}
+    done = one.bd("work", "--agent", refused, "--once", "--json", "--", "sh", "-c", "exit 0", env=after).json
     assert [entry["outcome"] for entry in done] == ["done"] * 8
+    assert one.bd("attention", "--json", env=after).json["total"] == 0
+
+
+def _six_work(one: Clone, at_s: int) -> list[int]:
+    """Start six workers at the same moment, of which each is turned away. Return their exit codes."""
+    typed = ("--once", "--", "sh", "-c", "exit 79")
+    started = [
+        subprocess.Popen(
+            [*BD, "work", "--agent", f"agent-{number}", *typed],
+            cwd=one.path,
+            stderr=subprocess.DEVNULL,
+            env={**os.environ, CLOCK: str(at_s)},
+        )
+        for number in range(6)
+    ]
+    return [worker.wait() for worker in started]
 
 
 @pytest.mark.parametrize(
