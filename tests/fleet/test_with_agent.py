@@ -268,7 +268,8 @@ def test_over_three_resumes_and_a_kill_the_booked_sum_is_true_to_the_cent(
     one.here("config", "set", "prices.codex.input", "10")
     one.here("config", "set", "prices.codex.output", "0")
     ask = {"sh": f'{shlex.join(BD)} wait-human $BD_BEAD_ID --reason "Round or square?"'}
-    cents, ends = [10, 20, 7, 33, 25], [ask, ask, ask, {"hang": True}, {}]
+    cents = [10, 20, 7, 33, 25]
+    ends: list[dict[str, Any]] = [ask, ask, ask, {"hang": True}, {}]
     is_of_process = version == "2.1.221"
     told = cents if is_of_process else [sum(cents[: number + 1]) for number in range(4)] + cents[-1:]  # the last is a new session
     standins.plan(*({"out": _spends(name, version, told[number]), **end} for number, end in enumerate(ends)))

@@ -140,7 +140,8 @@ def test_a_person_who_pushes_between_bds_fetch_and_its_push_loses_nothing(
         site.clone.here("release", bead, "--force", "--reason", "again")
     attempt = site.begin(bead)
     made = site.work(attempt, "new")
-    run, theirs = Cache.run, []
+    run = Cache.run
+    theirs: list[str] = []
 
     def late(self: Cache, *args: str, **more: Any) -> Any:
         if args[0] == "push" and not theirs:
