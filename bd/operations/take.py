@@ -25,6 +25,7 @@ class Take(Claim):
 
     verb: ClassVar[str] = "take"
     takes: ClassVar[frozenset[str]] = frozenset({"agent", "force", "held_tokens", "host", "ids", "new_tokens", "reason"})
+    force_ends_claims: ClassVar[bool] = True
 
     @classmethod
     def prepare(cls, args: dict[str, Any], runtime: Runtime | None) -> None:
