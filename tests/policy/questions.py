@@ -97,7 +97,7 @@ def _values(snapshot: Snapshot) -> dict[str, list[Any]]:
 
 
 def _public(module: Any) -> Iterator[tuple[str, Any]]:
-    for name, thing in vars(module).items():
+    for name, thing in list(vars(module).items()):  # a question may import into its module
         if not name.startswith("_") and getattr(thing, "__module__", None) == module.__name__:
             yield name, thing
 
