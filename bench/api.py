@@ -61,13 +61,14 @@ def measure(machine: Machine) -> list[Row]:
     hook.write_text(f"#!/bin/sh\necho x >> '{pushes}'\n")
     hook.chmod(0o755)
     seconds = 5 if machine.quick else 20
+    made = _commits(machine, theirs, COMMITS * seconds)
     rows: list[Row] = []
     with served(machine, ours, "--token-file", str(tokens)) as (url, pid):
         place = (urlsplit(url).hostname or "", urlsplit(url).port or 0)
         asyncio.run(_load(place, 2.0))  # warm
         tips: list[str] = []
         cpu_s = _cpu_s(pid)
-        with _committing(machine, theirs, tips):
+        with _pushing(machine, theirs, made, tips):
             replies = asyncio.run(_load(place, seconds))
         rows += _told("ready", replies, tips, seconds)
         words = f"{len(tips)} commits in it; the share of a core that {RATE} a second take, times 5"
@@ -133,23 +134,33 @@ def _token(number: int) -> str:
     return f"the-token-of-agent-{number:04}"
 
 
+def _commits(machine: Machine, theirs: Path, number: int) -> list[str]:
+    """Make commits by hand in another clone, one bead each, and return their names: only their pushes belong to the load."""
+    tips = []
+    for one in range(number):
+        bead = f"hub-api{one}"
+        (theirs / "beads" / f"{bead}.yaml").write_text(_BEAD.format(id=bead))
+        machine.run(["git", "add", f"beads/{bead}.yaml"], cwd=theirs)
+        machine.run(["git", "commit", "--quiet", "-m", "by hand"], cwd=theirs)
+        tips.append(machine.run(["git", "rev-parse", "HEAD"], cwd=theirs).strip())
+    return tips
+
+
 @contextmanager
-def _committing(machine: Machine, theirs: Path, tips: list[str]) -> Iterator[None]:
-    """Commits by hand in another clone, pushed at an even pace; their names go into `tips`, in order."""
+def _pushing(machine: Machine, theirs: Path, made: Sequence[str], tips: list[str]) -> Iterator[None]:
+    """Push commits of another clone at an even pace; the names of those pushed go into `tips`, in order."""
     over = threading.Event()
+    branch = machine.run(["git", "symbolic-ref", "--short", "HEAD"], cwd=theirs).strip()
 
-    def commit() -> None:
-        begun_s, number = time.perf_counter(), 0
-        while not over.wait(max(0.0, begun_s + number / COMMITS - time.perf_counter())):
-            bead = f"hub-api{number}"
-            (theirs / "beads" / f"{bead}.yaml").write_text(_BEAD.format(id=bead))
-            machine.run(["git", "add", f"beads/{bead}.yaml"], cwd=theirs)
-            machine.run(["git", "commit", "--quiet", "-m", "by hand"], cwd=theirs)
-            tips.append(machine.run(["git", "rev-parse", "HEAD"], cwd=theirs).strip())
-            machine.run(["git", "push", "--quiet"], cwd=theirs)
-            number += 1
+    def push() -> None:
+        begun_s = time.perf_counter()
+        for number, commit in enumerate(made):
+            if over.wait(max(0.0, begun_s + number / COMMITS - time.perf_counter())):
+                return
+            tips.append(commit)
+            machine.run(["git", "push", "--quiet", "origin", f"{commit}:refs/heads/{branch}"], cwd=theirs)
 
-    thread = threading.Thread(target=commit)
+    thread = threading.Thread(target=push)
     thread.start()
     try:
         yield
