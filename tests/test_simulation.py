@@ -120,7 +120,7 @@ def test_without_latencies_a_fleet_is_the_queue_of_the_textbooks(agents: int, lo
     assert mean(waits) == pytest.approx(mean_wait, rel=0.25)
 
 
-@pytest.mark.one_in(30)
+@pytest.mark.slow
 @pytest.mark.parametrize("load", [0.3, 0.7])
 def test_agents_that_keep_up_are_busy_for_as_long_as_the_work_takes(load: float) -> None:
     figures = simulate(Scenario(agents=10, load=load, service_s=600.0, service_times="uniform", duration_s=10 * HOUR))
@@ -209,6 +209,7 @@ def test_a_run_holds_within_its_bounds(changed: dict[str, float], verdict: str) 
     assert Bounds().verdict(base._replace(wait_p95_s=1e9, pushes_per_minute_p95=1e9)) == HOLDS
 
 
+@pytest.mark.slow
 def test_a_sweep_doubles_and_then_looks_closer() -> None:
     fleet = Scenario(load=0.7, service_s=300.0, duration_s=600.0)
     tried: list[float] = []

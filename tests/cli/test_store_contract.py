@@ -127,6 +127,7 @@ def test_updates_are_read_back(store: Store) -> None:
     assert "already claimed by al" in store.run("update", bead, "--claim", "--actor=bo", fails=True)
 
 
+@pytest.mark.slow
 def test_ends(store: Store) -> None:
     one, two, three = (store.create(title)["id"] for title in ("One", "Two", "Three"))
     assert [bead["status"] for bead in store.ask("close", "--json", one)] == ["closed"]

@@ -25,7 +25,7 @@ def test_no_damage_ends_a_command_as_a_bug(scene: Scene) -> None:
         assert not fault, f"{case.words}\n{fault}"
 
 
-@pytest.mark.one_in(18)
+@pytest.mark.slow
 @pytest.mark.parametrize("data", [shape for shape in SHAPES if len(shape) < 30], ids=repr)
 def test_a_damaged_record_of_an_agent_is_passed_over(data: bytes, scene: Scene) -> None:
     for command in (["ready", "--agent", "ada"], ["attention"]):

@@ -136,7 +136,7 @@ def test_bd_refuses_the_repositories_that_git_refuses(scene: Scene) -> None:
 
 
 @needs_root
-@pytest.mark.one_in(6)
+@pytest.mark.slow
 @pytest.mark.parametrize("typed", ["-C", "BEADS_DIR"])
 def test_a_typed_path_does_not_make_another_users_repository_ones_own(typed: str, scene: Scene) -> None:
     for shape in SHAPES:
