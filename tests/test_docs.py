@@ -277,6 +277,8 @@ NOT_RUN = {
     "bd wait --agent codemonkey && ./agent.sh": "the command is the agent's own",
     "bd wait --agent codemonkey --via https://fleet.example.org": "nobody is at that address",
     "bd board --watch": "goes on for ever, in a terminal",
+    "bd overseer --skip board,summary": "goes on for ever; tests/overseer has its tests",
+    "bd token revoke 5b1f09ac": "there is no such token",
     **dict.fromkeys(
         ("repo add", "repo show", "repo remove", "repo check", "workspace path", "workspace enter"), "tests/repos has its tests"
     ),

@@ -125,9 +125,9 @@ def outcome_of(code: int, result: bytes | None, last_lines: Sequence[str]) -> Ou
     if what == FAILED and kind not in KINDS:
         kind = "other"
     text = _text(said.get("text") or words or ("" if what == DONE else _code_words(code)))
-    if what == DONE and (
-        told.get("is_error") is True or not said
-    ):  # another program's result, which says nothing that is known here
+    is_ours = bool(told.keys() & _SHAPES.keys())  # else another program's result, which says nothing that is known here
+    is_garbled = told.get("is_error") is True or (told.get("outcome") is not None and "outcome" not in said)
+    if what == DONE and (is_garbled or not is_ours):
         what, kind, text = FAILED, "invalid_output", f"its result file is not one of bd's: {'; '.join(flaws)}"[:TEXT_LIMIT]
     cost = {
         "usd": _cost(said.get("cost", said.get("cost_usd"))),

@@ -221,7 +221,7 @@ def test_the_hub_s_own_files_are_as_they_were(path: str, text: str, asked: tuple
     ada.here("sync", "--agent", "ada")
     assert told(ada) == told(clone("fresh")) == before
     if path == ".beads/config.yaml":
-        ada.here("config", "set", "defaults.expected", "3h", "--agent", "ada")
+        ada.here("config", "set", "defaults.heartbeat_interval", "6m", "--agent", "ada")
         assert "1s" not in git(ada.path, "show", f"origin/main:{path}"), "the next signed write puts it right"
 
 

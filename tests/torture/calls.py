@@ -93,7 +93,8 @@ class Told(NamedTuple):
     def is_kept_here(self) -> bool:
         """Whether it was told that its write is in the clone and not yet on the hub."""
         is_local = self.code == 6 and self.written == "local"
-        return is_local or (self.code == 0 and ("kept in this clone" in self.err or '"published": false' in self.out))
+        is_told = "kept in this clone" in self.err  # also where the server refuses pushes by anybody: exit 5
+        return is_local or (self.code in (0, 5) and is_told) or (self.code == 0 and '"published": false' in self.out)
 
     def line(self) -> str:
         end = "hung" if self.is_hung else f"{self.code}{'/' + self.written if self.code == 6 else ''}"

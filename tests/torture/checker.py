@@ -242,7 +242,7 @@ def nothing_denied_is_there(lived: Lived) -> Iterator[str]:
     uids = {uid: commit for commit in lived.every_commit for uid in commit.uids}
     for told in [*lived.told, *lived.peace]:
         is_denied = told.code in (2, 3, 4, 5, 7) or (told.code == 6 and told.written == "no")
-        if is_denied and len(told.uids) == 1 and told.uids[0] in uids:
+        if is_denied and not told.is_kept_here and len(told.uids) == 1 and told.uids[0] in uids:
             commit = uids[told.uids[0]]
             if told.kind in ("poll", "work") and commit.subject.startswith("reassign: "):
                 continue  # that there is no work now says nothing of what it has freed on its way
