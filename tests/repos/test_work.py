@@ -200,6 +200,7 @@ def test_a_worker_that_slept_past_its_claim_overwrites_nothing(site: Site, clone
     bob = clone("bob")
     bob.here("agent", "add", "other")
     bob.here("trust", "--yes")
+    until(lambda: bob.here("stalled", "--json", env=QUICK).json != [])  # a worker that looks before waits for its next poll
     result = bob.bd("work", "--agent", "other", "--max-tasks", "1", "--json", "--", "sh", "-c", COMMIT, env=elsewhere)
     assert [(one["id"], one["outcome"]) for one in result.json] == [(bead, "done")]
     theirs = site.branches()[f"agents/{bead}"]
