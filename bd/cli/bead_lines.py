@@ -30,7 +30,7 @@ def line_with_state(out: Output, bead: Bead, readiness: Readiness) -> str:
     """Format a bead with its state and holder."""
     shared = at_it(bead, readiness.now)
     who = f", {escaped(shared or bead.assignee or '')}" if shared or bead.assignee else ""
-    return out.bead_line(bead, readiness, tail=f"{out.state(bead, readiness)}{who}")
+    return out.bead_line(bead, readiness, with_state=True, tail=who)
 
 
 def plain_lines(beads: Iterable[Bead], readiness: Readiness) -> dict[str, str]:

@@ -227,7 +227,7 @@ class Output:
         return not sys.stdout.isatty()
 
     def styled(self, text: str, *styles: str) -> str:
-        if not self.is_terminal or not styles:
+        if not text or not self.is_terminal or not styles:
             return text
         return f"{self._style}[{';'.join(str(_ANSI[style]) for style in styles)}m{text}{self._style}[0m"
 
@@ -247,16 +247,21 @@ class Output:
 
     # --- beads ---
 
-    def bead_line(self, bead: Bead, readiness: Readiness, *, tail: str = "") -> str:
-        """Format `○ ID ● P2 type TITLE   tail`; the title is cut to the width, the id never."""
+    def bead_line(self, bead: Bead, readiness: Readiness, *, lead: str = "", with_state: bool = False, tail: str = "") -> str:
+        """Format `LEAD○ ID ● P2 type TITLE   STATEtail`; the title is cut to the width, the id never.
+
+        `lead` and `tail` are texts without styles: styles have no width, so texts are cut before they get one.
+        """
         mark, colour = MARKS[readiness.phase(bead)]
-        head = f"{mark} {bead.id} ● P{bead.priority} {bead.type} "
-        title = escaped(bead.title)
+        head = f"{lead}{mark} {bead.id} ● P{bead.priority} {bead.type} "
+        title, state = escaped(bead.title), _state_word(bead, readiness) if with_state else ""
+        tail = f"{state}{tail}"
         width = self.width()
         if width < _NO_LIMIT:
             title, tail = self._fitted(title, tail, width - cells(head))
-        shown = f"{self.styled(mark, colour)} {self.styled(bead.id, 'bold')} ● P{bead.priority} {bead.type} {title}"
-        return f"{shown}   {self.styled(tail, 'dim')}" if tail else shown
+        shown = f"{lead}{self.styled(mark, colour)} {self.styled(bead.id, 'bold')} ● P{bead.priority} {bead.type} {title}"
+        after = self.styled(tail[: len(state)], colour) + self.styled(tail[len(state) :], "dim")
+        return f"{shown}   {after}" if after else shown
 
     @staticmethod
     def _fitted(title: str, tail: str, room: int) -> tuple[str, str]:
@@ -270,9 +275,7 @@ class Output:
 
     def state(self, bead: Bead, readiness: Readiness) -> str:
         """Return a bead's state in its colour."""
-        phase, status = readiness.phase(bead), status_now(bead, readiness.now)
-        word = status if status != "open" else {"pending": "blocked"}.get(phase, phase)
-        return self.styled(word.replace("_", " "), MARKS[phase][1])
+        return self.styled(_state_word(bead, readiness), MARKS[readiness.phase(bead)][1])
 
     # --- errors ---
 
@@ -292,6 +295,11 @@ class Output:
             if failure.get("hint"):
                 sys.stderr.write(f"Hint: {escaped(failure['hint'])}\n")
             self.exit_code = self.exit_code or int(failure["exit_code"])
+
+
+def _state_word(bead: Bead, readiness: Readiness) -> str:
+    phase, status = readiness.phase(bead), status_now(bead, readiness.now)
+    return escaped((status if status != "open" else {"pending": "blocked"}.get(phase, phase)).replace("_", " "))
 
 
 class PlainOutput(Output):

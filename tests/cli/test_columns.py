@@ -18,7 +18,7 @@ from rich.cells import cell_len
 
 from bd.cli.columns import GAP, cells, cut, padded, widths
 from tests.race.seeds import seed
-from tests.running import BD
+from tests.running import HOOKED
 
 if TYPE_CHECKING:
     from tests.running import Clone
@@ -57,13 +57,13 @@ def test_the_columns_of_a_table_fit_and_short_ones_stay_whole(rows: list[list[st
     assert len(set(given_up[1:])) <= 1
 
 
-def on_terminal(clone: Clone, width: int, *words: str) -> list[str]:
-    """What a command shows on a terminal of so many columns, without its colours."""
+def on_terminal(clone: Clone, width: int, *words: str, colours: bool = True) -> list[str]:
+    """What a command shows on a terminal of so many columns; what sets its colours is taken out."""
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 40, width, 0, 0))
-    process = subprocess.Popen(
-        [*BD, *words], cwd=clone.path, stdout=theirs, stderr=subprocess.DEVNULL, env={**os.environ, "TERM": "xterm"}
-    )
+    a_month = str(30 * 86_400)  # ages in days are the same for each command
+    env = {**os.environ, "TERM": "xterm", "NO_COLOR": "" if colours else "1", "BD_TEST_CLOCK_OFFSET_S": a_month}
+    process = subprocess.Popen([*HOOKED, *words], cwd=clone.path, stdout=theirs, stderr=subprocess.DEVNULL, env=env)
     os.close(theirs)
     said = b""
     while True:
@@ -97,11 +97,17 @@ def test_every_table_fits_and_shows_its_values(width: int, local_hub: Clone) -> 
         ("dag", "list"): "hub-b",
         ("metrics",): "claimed|beads|open",
         ("log",): "hub-b",
+        ("dag", "show", "hub-b"): "hub-c",
+        ("show", "hub-b"): "hub-c",
     }
     for words, value in rows.items():
         lines = on_terminal(local_hub, width, *words)
         assert any(re.search(value, line) for line in lines), (words, lines)
         if words != ("log",) or width >= 80:  # times, ids and names are never cut
             assert [line for line in lines if cell_len(line) > width] == [], words
+    del rows["metrics",]  # says what time it is
+    for words in (*rows, ("dep", "tree", "hub-b"), ("dlq", "show", "hub-a"), ("blocked",)):
+        plain = on_terminal(local_hub, width, *words, colours=False)
+        assert on_terminal(local_hub, width, *words) == plain, "colours take no room"
     listed = on_terminal(local_hub, width, "config", "list")
     assert listed[0].split()[:2] == ["setting", "value"]

@@ -62,7 +62,7 @@ def _show(app: App, dag: Dag, shape: Shape, snapshot: Snapshot) -> None:
     readiness = Readiness(snapshot, app.now)
     out.line(out.bead_line(dag.root, readiness, tail=tail))
     for member, lead in _leads(dag.members):
-        out.line(lead + out.bead_line(member.bead, readiness, tail=_after(member.bead, shape)))
+        out.line(out.bead_line(member.bead, readiness, lead=lead, tail=_after(member.bead, shape)))
     out.line()
     out.line(f"Starts with: {_few(shape.roots)}")
     out.line(f"Ends with:   {_few(shape.leaves)}")

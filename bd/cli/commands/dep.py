@@ -156,8 +156,9 @@ def tree(app: App, bead: str, direction: str, max_depth: int, status: str | None
         return
     for node in nodes:
         found = snapshot.head(node.id)
-        line = app.out.bead_line(found, ranking.readiness) if found else f"{node.id} (does not exist)"
-        app.out.line("  " * node.depth + line + node.note)
+        lead = "  " * node.depth
+        line = app.out.bead_line(found, ranking.readiness, lead=lead) if found else f"{lead}{node.id} (does not exist)"
+        app.out.line(line + node.note)
 
 
 class _Node(NamedTuple):

@@ -108,7 +108,7 @@ def show(app: App, beads: tuple[str, ...]) -> None:
 
 def _show(app: App, bead: Bead, snapshot: Snapshot) -> None:
     out, readiness = app.out, Readiness(snapshot, app.now)
-    out.line(out.bead_line(bead, readiness, tail=out.state(bead, readiness)))
+    out.line(out.bead_line(bead, readiness, with_state=True))
     if bead.status == "dead_letter":
         why = ", because it fails for every agent" if bead.get("poison_pill") else ""
         since = out.age(bead.get("dead_lettered_at"), app.now)

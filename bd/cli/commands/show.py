@@ -175,4 +175,4 @@ def _relations(app: App, bead: Bead, readiness: Readiness) -> None:
         app.out.line(f"\n{app.out.styled(word, 'bold')}")
         for member in members:
             other = snapshot.head(member)
-            app.out.line("  " + (app.out.bead_line(other, readiness) if other else f"{member} (does not exist)"))
+            app.out.line(app.out.bead_line(other, readiness, lead="  ") if other else f"  {member} (does not exist)")
