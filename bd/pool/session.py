@@ -260,8 +260,9 @@ class Session:
             raise WrongState(f"it can't be ended{refused}")
 
     def _is_gone_soon(self) -> bool:
+        """Return whether it goes within KILL_GRACE_S, with what it has left to its supervisor."""
         deadline = self._runtime.monotonic() + KILL_GRACE_S
-        while self.is_alive():
+        while self.is_alive() or self._supervisor() is not None:
             if self._runtime.monotonic() >= deadline:
                 return False
             self._runtime.sleep(_LOOK_S if self._provider is None else _ASK_S)
@@ -269,12 +270,17 @@ class Session:
 
     def _ask_supervisor(self) -> bool:
         """Have its supervisor end it, by force after KILL_GRACE_S. Return whether it has one."""
-        supervisor = self._number("supervisor")
-        if supervisor is None or not self._is_ours(supervisor):
+        supervisor = self._supervisor()
+        if supervisor is None:
             return False
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.kill(supervisor, signal.SIGTERM)
         return True
+
+    def _supervisor(self) -> int | None:
+        """Return the process id of its supervisor, which is there until the session's tree has gone; None if there is none."""
+        pid = self._number("supervisor")
+        return pid if pid is not None and self._is_ours(pid) else None
 
     def _signal(self, number: int) -> None:
         """Signal the session led by its process, whose id can't be reused while the session is there."""

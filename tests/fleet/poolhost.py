@@ -18,11 +18,14 @@ from tests.waiting import until
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from tests.running import Clone
+    from tests.running import Clone, Result
 
 # A member that lives until it is drained, and one that does not listen.
 WAITS = 'while [ ! -e "$BD_DRAIN_FILE" ]; do sleep 0.05; done'
 DEAF = "trap '' TERM; while :; do sleep 0.05; done"
+
+
+_ROUND = ("pool", "run", "--once", "--json")
 
 
 class Host:
@@ -42,8 +45,11 @@ class Host:
 
     def round(self) -> list[tuple[str, str]]:
         """One round of the controller: (event, member) of what it did."""
-        told = self.clone.bd("pool", "run", "--once", "--json").json
-        return [(one["event"], one.get("member", "")) for one in told]
+        return _events(self.clone.bd(*_ROUND))
+
+    def round_here(self) -> list[tuple[str, str]]:
+        """One round in this process, with what a test has put in the place of bd's own times."""
+        return _events(self.clone.here(*_ROUND))
 
     @property
     def status(self) -> dict[str, Any]:
@@ -81,6 +87,10 @@ class Host:
     def until_ended(self, name: str) -> None:
         leader = self.leader(name)
         until(lambda: not is_alive(leader))
+
+
+def _events(result: Result) -> list[tuple[str, str]]:
+    return [(one["event"], one.get("member", "")) for one in result.json]
 
 
 def _kill_all(mark: bytes) -> bool:
