@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from tests.running import Clone
+    from tests.running import Clone, Result
 
 pytestmark = pytest.mark.slow  # CI runs them beside the quick ones
 
@@ -91,6 +91,9 @@ IN_TREE: dict[str, tuple[Callable[[Path], dict[str, Special | str | None]], bool
 }
 
 
+REFUSED_BY_GIT = "a submodule's address"
+
+
 @pytest.mark.parametrize("what", IN_TREE)
 def test_in_the_tree(what: str, alice: Clone, hub: Path, outside: Path, untouched: Callable[[], None], tmp_path: Path) -> None:
     planted, is_hub = IN_TREE[what]
@@ -109,18 +112,27 @@ def test_in_the_tree(what: str, alice: Clone, hub: Path, outside: Path, untouche
 
 
 def test_a_clone_of_such_a_hub(
-    hub: Path, outside: Path, untouched: Callable[[], None], tmp_path: Path, bd: Callable[..., object]
+    hub: Path, outside: Path, untouched: Callable[[], None], tmp_path: Path, bd: Callable[..., Result]
 ) -> None:
     planted: dict[str, Special | str | None] = {GOOD_PATH: GOOD}
-    for make, is_hub in IN_TREE.values():
+    for what, (make, is_hub) in IN_TREE.items():
         files = make(outside)
-        if is_hub and not any(part in path for path in files for part in ("..", ".git/", ".GIT/")):
+        if is_hub and what != REFUSED_BY_GIT and not any(part in path for path in files for part in ("..", ".git/", ".GIT/")):
             planted |= {path: made for path, made in files.items() if not any(other.startswith(f"{path}/") for other in planted)}
     plant(hub, {path: made for path, made in planted.items() if path not in ("beads", ".agent-status", ".beads/agents")})
     bd("clone", str(hub), str(tmp_path / "fresh"), cwd=tmp_path)
-    assert "hub-good" in bd("list", cwd=tmp_path / "fresh").out  # type: ignore[attr-defined]
+    assert "hub-good" in bd("list", cwd=tmp_path / "fresh").out
     bd("create", "x", cwd=tmp_path / "fresh")
     untouched()
+    assert not list(tmp_path.rglob("owned*"))
+
+
+def test_a_clone_that_git_refuses_to_check_out(hub: Path, outside: Path, tmp_path: Path, bd: Callable[..., Result]) -> None:
+    """Git's own words, and no advice to try again; its clone is there without the files, and bd reads no files."""
+    plant(hub, {GOOD_PATH: GOOD, **IN_TREE[REFUSED_BY_GIT][0](outside)})
+    refused = bd("clone", str(hub), str(tmp_path / "fresh"), cwd=tmp_path, code=7)
+    assert "invalid value for 'submodule.sub.update'" in refused.err
+    assert "hub-good" in bd("list", cwd=tmp_path / "fresh").out
     assert not list(tmp_path.rglob("owned*"))
 
 

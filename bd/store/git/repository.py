@@ -410,6 +410,4 @@ def disk_error(words: str) -> BdError:
         return TryAgain(f"this clone's disk is full: {text.splitlines()[-1]}", hint="make room, then try again")
     if "permission denied" in lowered or "read-only file system" in lowered:
         return TryAgain(f"this clone can't be written: {text.splitlines()[-1]}", hint="check the permissions of its .git folder")
-    return Damaged(
-        f"git could not write the commit: {text.splitlines()[-1] if text else 'no words'}", hint="`git fsck` tells more"
-    )
+    return Damaged(f"git could not write: {text.splitlines()[-1] if text else 'no words'}", hint="`git fsck` tells more")
