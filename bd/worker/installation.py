@@ -21,5 +21,5 @@ def as_claim_args(command: Command) -> dict[str, str]:
 def _user() -> str:
     try:
         return getpass.getuser()
-    except (KeyError, OSError):  # a container's user may have no name
+    except (KeyError, ImportError, OSError):  # a container's user may have no name; elsewhere none is looked up
         return str(os.getuid()) if hasattr(os, "getuid") else "somebody"
