@@ -163,7 +163,9 @@ def test_a_race_and_a_factory_are_not_one(tmp_path: Path) -> None:
 def test_what_has_not_happened_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A plan without troubles ends, and the demo says what the history lacks."""
     plan = tmp_path / "plan.yaml"
-    plan.write_text("title: Implement it\ntasks: [{name: one, title: Fix it}]\n", encoding="utf-8")
+    plan.write_text(
+        "title: Implement it\nspec: {prompt: See that it works.}\ntasks: [{name: one, title: Fix it}]\n", encoding="utf-8"
+    )
     monkeypatch.setattr("bd.cli.factory_demo.plan_path", lambda: plan)
     told = run_here("demo", "--factory", "--dir", "made", "--json", cwd=tmp_path, code=7).json
     assert "A poison pill" in told["error"]

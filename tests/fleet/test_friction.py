@@ -48,7 +48,9 @@ def test_friction_is_told_by_whoever_is_idle_once_for_each_cause(clone: Clones, 
     assert about_friction(hub) == told
     bob.here("overseer", "--once")
     clock.move(days=2)
+    alice.here("overseer", "--once")  # the day's summary, and that romanov has gone
     before = tip(hub)
+    clock.move(hours=2)
     for keeper in (alice, bob):
         keeper.here("overseer", "--once")
     assert tip(hub) == before, "on a quiet day there is no commit"

@@ -121,7 +121,7 @@ def test_a_round_that_fails_is_told_once_and_tried_again_ever_more_rarely(host: 
     watched = Watched(host)
     for error in (OSError(errno.ENOSPC, "No space left on device"), RuntimeError("a bug")):
         with monkeypatch.context() as broken:
-            broken.setattr("bd.pool.controller.look_if_possible", lambda _hub, error=error: _raise(error))
+            broken.setattr("bd.pool.controller.look_if_possible", lambda *_, error=error: _raise(error))
             rounds = [watched.round() for _ in range(12)]
         assert [len(told) for told, _ in rounds] == [1, *[0] * 11]
         [(event, why)] = rounds[0][0]
