@@ -258,6 +258,8 @@ def _dry_run(app: App, agent: str, words: Sequence[str]) -> None:
     answer = Eligibility(view.snapshot, agent, app.runtime.now())
     reason, best = answer.idle(), next(answer.beads(), None)
     stalls = [stall.id for stall in view.abandoned]
+    if best is None and not stalls:
+        app.out.exit_code = NothingReady.exit_code  # as the run itself
     if app.out.is_json:
         app.out.object({"agent": agent, "would_free": stalls, "would_claim": best.id if best else None, "command": list(words)})
         return
