@@ -60,14 +60,17 @@ def _entries(tree: bytes) -> dict[str, str]:
 def assert_one_owner(repository: Path) -> None:
     """A claim follows another only over a commit at which the bead was free, and two exclusive ones never overlap.
 
-    An agent that resumes its own attempt under a new token is no second owner.
+    An agent that resumes its own attempt under a new token is no second owner, and a `take` ends one attempt where it begins the next.
     """
     before: dict[str, Claim] = {}
-    for state in states(repository):
+    at = commits(repository)
+    taken = set(git(repository, "log", "--format=%H", "--grep=^take: ", at[-1]).split()) if at else set()
+    for commit, state in zip(at, _beads_of(repository, at), strict=True):
         held = {bead_id: bead.claim for bead_id, bead in state.items() if bead.claim}
         for bead_id, claim in held.items():
             last = before.get(bead_id, claim)
-            assert (last.agent, last.attempt) == (claim.agent, claim.attempt), (
+            is_taken = commit in taken and claim.attempt > last.attempt
+            assert is_taken or (last.agent, last.attempt) == (claim.agent, claim.attempt), (
                 f"{bead_id} went from one claim straight to another"
             )
             assert state[bead_id].status in ("in_progress", "validating"), f"{bead_id} is held and {state[bead_id].status}"
