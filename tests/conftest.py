@@ -22,6 +22,7 @@ import gc
 import os
 import random
 import shutil
+import signal
 import subprocess
 import tempfile
 import threading
@@ -58,8 +59,14 @@ _ROOM = 4 << 30
 
 
 def pytest_configure() -> None:
-    """Put the tests' folders into memory, unless TMPDIR says where they belong; and collect tests without collecting garbage."""
+    """Put the tests' folders into memory, unless TMPDIR says where they belong; and collect tests without collecting garbage.
+
+    Tests send signals that nohup, or a shell with `&`, has everything ignore that it starts.
+    """
     gc.disable()
+    for name, handler in {"SIGINT": signal.default_int_handler, "SIGHUP": signal.SIG_DFL, "SIGQUIT": signal.SIG_DFL}.items():
+        if hasattr(signal, name) and signal.getsignal(getattr(signal, name)) is signal.SIG_IGN:
+            signal.signal(getattr(signal, name), handler)
     if "TMPDIR" not in os.environ and os.access(_IN_MEMORY, os.W_OK) and shutil.disk_usage(_IN_MEMORY).free > _ROOM:
         os.environ["TMPDIR"] = _IN_MEMORY
         tempfile.tempdir = None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -441,7 +442,7 @@ def test_an_agents_own_heartbeat_interval_is_what_its_claims_promise(clone: Clon
     ada = clone("ada")
     ada.here("agent", "add", "quick", "--heartbeat", "7s")
     ada.here("create", "Do it", "--id", "hub-a")
-    script = "bd show hub-a --json > ../claimed.json"
+    script = f"{shlex.join(BD)} show hub-a --json > ../claimed.json"
     ada.bd("work", "--agent", "quick", "--once", "--", "sh", "-c", script)
     claim = json.loads((ada.path.parent / "claimed.json").read_text())[0]["claim"]
     assert claim["heartbeat_interval_s"] == 7
