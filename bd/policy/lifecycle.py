@@ -269,6 +269,13 @@ def open_since(bead: Bead, at: datetime) -> Bead:
     return bead.evolve(reopened_at=until if until and instant_of(until) <= at else time_text(at))
 
 
+def more_wanted_since(bead: Bead) -> str | None:
+    """Return the time at which the bead was opened again because what had been done was not enough; None if that never was."""
+    since = bead.get("reopened_at")
+    is_answered = any(comment.get("kind") == "answer" and comment.get("at") == since for comment in bead.comments)
+    return None if is_answered else since
+
+
 def is_reopening(before: Bead, after: Bead) -> bool:
     """Return whether a finished or given-up bead is to be worked on again."""
     over = ("closed", "cancelled", "dead_letter")

@@ -13,6 +13,7 @@ from bd.core import times
 from bd.core.code_repos import PULL_REQUEST, repos_of
 from bd.core.errors import BdError, Refused, TryAgain
 from bd.notify import trusted_commands
+from bd.policy import lifecycle
 from bd.processes.confinement import Confinement
 from bd.repos import leftovers
 from bd.repos.branch_names import branch_of
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from bd.processes.run import Ran
     from bd.processes.tree import ProcessTree
     from bd.repos.cache import Cache
+    from bd.repos.delivery import Commits
     from bd.repos.leftovers import Kept
     from bd.repos.workspace import Workspace
     from bd.store import Clone
@@ -68,6 +70,8 @@ class Attempt:
         self.is_prepared = False
         self.base_commit = ""  # of the branch that the work begins from, once it is prepared
         self.rescued = Delivery()  # of an attempt whose worker was killed
+        self.earlier = 0  # commits with which it begins, once it is prepared
+        self._bead = bead
         self._cache: Cache = cache_for(entry, hub)
         self._dependencies = _delivered_dependencies(bead, snapshot) if entry else []
         self._lock = self.workspace.lock(hub.runtime)
@@ -119,6 +123,7 @@ class Attempt:
             raise
         self.workspace.write()
         self.base_commit = (self._cache.tip(self.entry.base) or "") if self.entry else ""
+        self.earlier = self._earlier()
         self.is_prepared = True
         if self.entry is not None and self.entry.setup:
             self._set_up(hub, self.entry, environment, started)
@@ -130,6 +135,19 @@ class Attempt:
             return []
         self.workspace, notes = make(self.workspace, self.entry, self._cache, self._dependencies)
         return notes
+
+    def _earlier(self) -> int:
+        """Count the commits that earlier attempts have left on the bead's branch, where they wait for the end of the bead.
+
+        What people push before the first attempt is not the work of any, and a bead that is opened again needs new commits.
+        """
+        begun = self.workspace.begun
+        if begun is None or self._bead.attempts < 2:
+            return 0
+        others = filter(None, (self._cache.tip(branch) for branch in self._dependencies))
+        since = lifecycle.more_wanted_since(self._bead)
+        after_s = times.unix_seconds(since) if since else None
+        return self._cache.count(begun, self.base_commit, *others, after_s=after_s)
 
     def _set_former_aside(self, hub: Clone) -> None:
         former = record_at(self.folder)
@@ -194,6 +212,9 @@ class Attempt:
             lines = [f"You work in {self.folder}, a clone of {self.entry.name} on the branch {self.workspace.branch}."]
             lines.append(f"It begins at {str(self.workspace.start)[:12]}, from the branch {self.entry.base}.")
             then = "pushes them when you end" if self.entry.is_delivered else "keeps them on this machine"
+            if self.earlier:
+                number = "1 commit" if self.earlier == 1 else f"{self.earlier} commits"
+                lines.append(f"It has {number} of earlier attempts, which count as yours if there is nothing to add.")
             lines.append(f"Commit your work to this branch. Don't push: bd {then}.")
         lines += [f"{note}." for note in notes]
         if self.rescued.branch:
@@ -206,12 +227,12 @@ class Attempt:
 
     # --- after ---
 
-    def commits(self) -> int | None:
-        """Return the number of commits that it made; None where none are asked for, or they can't be counted."""
+    def commits(self) -> Commits | None:
+        """Count its commits; None where none are asked for, or they can't be counted."""
         if self.entry is None or not self.entry.is_delivered or not self.is_prepared:
             return None
         try:
-            return commits_of(self.workspace, self._cache)
+            return commits_of(self.workspace, self._cache, self.earlier)
         except (BdError, OSError):
             return None
 

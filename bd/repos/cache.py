@@ -182,9 +182,10 @@ class Cache:
         """Return whether `older` is `newer` or in its history."""
         return self.repo.is_ancestor(older, newer)
 
-    def count(self, older: str, newer: str) -> int:
-        """Return the number of commits that `newer` has and `older` has not."""
-        return int(self.run("rev-list", "--count", newer, f"^{older}")[1])
+    def count(self, newer: str, *without: str, after_s: int | None = None) -> int:
+        """Return the number of commits that `newer` has and the others have not; only those after a Unix time, if it is given."""
+        age = [] if after_s is None else [f"--max-age={after_s + 1}"]
+        return int(self.run("rev-list", "--count", *age, newer, *(f"^{older}" for older in without))[1])
 
 
 def tip_at(url: str, ref: str) -> tuple[str, str]:

@@ -39,6 +39,13 @@ class Delivery(NamedTuple):
     notes: tuple[str, ...] = ()
 
 
+class Commits(NamedTuple):
+    """How many commits a bead's branch would get by an attempt, and how many it has from earlier ones that still wait for an end."""
+
+    own: int
+    earlier: int = 0
+
+
 class NotReadable(BdError):
     """The workspace's repository can't be read safely."""
 
@@ -65,7 +72,7 @@ def deliver(workspace: Workspace, entry: Repo, cache: Cache, hub: Clone, *, is_c
         begun = workspace.begun
         if head is None or workspace.start is None or head.oid in (workspace.start, begun):
             return Delivery(notes=(head.note,) if head and head.note else ())
-        commits = cache.count(workspace.start, head.oid)
+        commits = cache.count(head.oid, workspace.start)
         notes = [head.note] if head.note else []
         if not commits:
             return Delivery(notes=tuple(notes))
@@ -85,13 +92,19 @@ def deliver(workspace: Workspace, entry: Repo, cache: Cache, hub: Clone, *, is_c
         return Delivery(branch, head.oid, commits, True, (*notes, f"{commits} commits are on {branch}: {why}"))
 
 
-def commits_of(workspace: Workspace, cache: Cache) -> int | None:
-    """Return the number of commits that an attempt has made so far; None if its repository can't be read safely."""
+def commits_of(workspace: Workspace, cache: Cache, earlier: int) -> Commits | None:
+    """Count the commits that an attempt has made so far; None if its repository can't be read safely.
+
+    `earlier` is how many it began with: they count unless it has thrown them away.
+    """
     if flaw_of(workspace.git_dir, workspace.folder, cache.git_dir):
         return None
     with cache.locked():
         head = _head_of(workspace, cache)
-        return cache.count(workspace.start, head.oid) if head is not None and workspace.start is not None else 0
+        if head is None or workspace.start is None:
+            return Commits(0)
+        has_earlier = bool(earlier) and workspace.begun is not None and cache.is_ancestor(workspace.begun, head.oid)
+        return Commits(cache.count(head.oid, workspace.start), earlier if has_earlier else 0)
 
 
 def deliver_by_hand(workspace: Workspace, entry: Repo, hub: Clone) -> Delivery:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from bd.coding_agents.known import KnownAgent
     from bd.coding_agents.result import Result
     from bd.coding_agents.spending import Spent
+    from bd.repos.delivery import Commits
 
 _LONGEST_LINE = 16_000_000
 
@@ -101,7 +102,7 @@ class AgentOutput:
         limits = earlier.turn_limits + (end == sessions.TURNS)
         return Session(self._known.name, name, self._place, end, limits, totals)
 
-    def outcome(self, code: int, result: bytes | None, commits: int | None = None) -> Outcome:
+    def outcome(self, code: int, result: bytes | None, commits: Commits | None = None) -> Outcome:
         said = self._reader.result(code)
         told = outcome_of(0, result, [sentence_of(said.text)]) if result and result.strip() else None
         found = self._judged(said, told, commits)
@@ -110,18 +111,18 @@ class AgentOutput:
         flaws = told.flaws if told else ()
         return found._replace(text=text, cost=self.cost, resets_at=resets_at or found.resets_at, flaws=flaws)
 
-    def _judged(self, said: Result, told: Outcome | None, commits: int | None) -> Outcome:
+    def _judged(self, said: Result, told: Outcome | None, commits: Commits | None) -> Outcome:
         """Return the outcome without its costs: the worst of what the program and the result file say."""
         if said.is_error:
             return Outcome(FAILED, said.kind, said.text or said.kind)
         if told is not None and told.what != DONE:
             return told
         text = told.text if told else sentence_of(said.text)
-        if said.denials and not commits:
+        if said.denials and not (commits and commits.own):
             tools = ", ".join(said.denials)
-            nothing = ", and committed nothing" if commits == 0 else ""
+            nothing = ", and committed nothing" if commits else ""
             return Outcome(FAILED, "denied", f"it was not allowed to use {tools}{nothing}: {text}")
-        if commits == 0:
+        if commits and not any(commits):
             return Outcome(FAILED, "no_change", f"it committed nothing: {text}")
         done = Outcome(DONE, "", text)
         return done._replace(output=told.output, artifacts=told.artifacts) if told else done

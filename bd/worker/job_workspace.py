@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from bd.processes.confinement import Confinement
     from bd.processes.tree import ProcessTree
     from bd.repos.attempt import Attempt
-    from bd.repos.delivery import Delivery
+    from bd.repos.delivery import Commits, Delivery
     from bd.store import Clone
     from bd.worker.job import Command
 
@@ -79,8 +79,8 @@ class JobWorkspace:
         """The commit of the repository's base branch that it was made with; "" before, and without a repository."""
         return self._attempt.base_commit
 
-    def commits(self) -> int | None:
-        """Return the number of commits that the command made; None where it need not make any."""
+    def commits(self) -> Commits | None:
+        """Count the commits in it; None where the command need not make any."""
         return self._attempt.commits()
 
     def finish(self, hub: Clone, outcome: Outcome, tell: Callable[[str], None]) -> Outcome:

@@ -13,6 +13,7 @@ from bd.core.redaction import masked
 from bd.worker.result import DONE, FAILED, outcome_of
 
 if TYPE_CHECKING:
+    from bd.repos.delivery import Commits
     from bd.worker.result import Outcome
 
 _KEPT_LINES = 40
@@ -38,10 +39,10 @@ class Output(Protocol):
     def last_line(self) -> str:
         """What the command said last, without secrets; "" as long as it has said nothing."""
 
-    def outcome(self, code: int, result: bytes | None, commits: int | None = None) -> Outcome:
+    def outcome(self, code: int, result: bytes | None, commits: Commits | None = None) -> Outcome:
         """Return the outcome at its end, by the exit code and the content of the result file.
 
-        `commits` is the number of commits that it made in its workspace; None if nobody counts them.
+        `commits` are those in its workspace; None if nobody counts them.
         """
 
     def close(self) -> None:
@@ -75,7 +76,7 @@ class PlainOutput:
         said = masked("\n".join(self.lines)).split("\n")
         return next((line for line in reversed(said) if line.strip()), "")
 
-    def outcome(self, code: int, result: bytes | None, commits: int | None = None) -> Outcome:
+    def outcome(self, code: int, result: bytes | None, commits: Commits | None = None) -> Outcome:
         report = report_in(self.lines)
         if report is None:
             return outcome_of(code, result, list(self.lines))

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     from bd.brief.brief import Brief
     from bd.core.model import Bead, Snapshot
+    from bd.repos.delivery import Commits
     from bd.store import Clone
     from bd.worker.isolation import Access
     from bd.worker.job import Command
@@ -40,7 +41,7 @@ class Start(NamedTuple):
     """One start of a command.
 
     `files` is the folder of the attempt's own files (0700); `stdin` the path of a file, `log` that of the full output. `limit_s`
-    is how long it may take. `commits` returns the number of commits that it made; None if nobody counts them. `workspace` is
+    is how long it may take. `commits` counts the commits in its workspace; None if nobody counts them. `workspace` is
     prepared first, if there is one; `folder` exists only then. `words_at` returns other words, once its base commit is known.
     `access` is that of an isolated command.
     """
@@ -53,7 +54,7 @@ class Start(NamedTuple):
     files: str
     log: str = os.devnull
     limit_s: float | None = None
-    commits: Callable[[], int | None] = lambda: None
+    commits: Callable[[], Commits | None] = lambda: None
     workspace: JobWorkspace | None = None
     words_at: Callable[[str], Sequence[str]] | None = None
     access: Access | None = None

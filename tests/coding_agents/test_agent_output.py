@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from bd.coding_agents.known import KNOWN
+from bd.repos.delivery import Commits
 from bd.worker.agent_output import AgentOutput
 from bd.worker.output import PlainOutput
 from bd.worker.result import DONE, FAILED, RELEASED, Outcome
@@ -25,7 +26,7 @@ def output(*out: Any, name: str = "claude", **more: Any) -> AgentOutput:
     return made
 
 
-def outcome(*out: Any, code: int = 0, told: Any = None, commits: int | None = None) -> Outcome:
+def outcome(*out: Any, code: int = 0, told: Any = None, commits: Commits | None = None) -> Outcome:
     result = None if told is None else told if isinstance(told, bytes) else json.dumps(told).encode()
     return output(lines.init(), *out).outcome(code, result, commits)
 
@@ -34,23 +35,41 @@ def outcome(*out: Any, code: int = 0, told: Any = None, commits: int | None = No
     ("result", "told", "commits", "what", "kind", "text"),
     [
         (lines.claude_result(), None, None, DONE, "", "Fixed the CORS headers."),
-        (lines.claude_result(), None, 2, DONE, "", "Fixed the CORS headers."),
-        (lines.claude_result(), None, 0, FAILED, "no_change", "it committed nothing: Fixed the CORS headers."),
+        (lines.claude_result(), None, Commits(2), DONE, "", "Fixed the CORS headers."),
+        (lines.claude_result(), None, Commits(0), FAILED, "no_change", "it committed nothing: Fixed the CORS headers."),
+        (lines.claude_result(), None, Commits(0, 2), DONE, "", "Fixed the CORS headers."),
         (lines.claude_result('{"files": 1}'), None, None, DONE, "", ""),
         (DENIED, None, None, FAILED, "denied", "it was not allowed to use Write: Fixed the CORS headers."),
-        (DENIED, None, 0, FAILED, "denied", "it was not allowed to use Write, and committed nothing: Fixed the CORS headers."),
-        (DENIED, None, 1, DONE, "", "Fixed the CORS headers."),
+        (
+            DENIED,
+            None,
+            Commits(0),
+            FAILED,
+            "denied",
+            "it was not allowed to use Write, and committed nothing: Fixed the CORS headers.",
+        ),
+        (DENIED, None, Commits(0, 2), FAILED, "denied", None),
+        (DENIED, None, Commits(1), DONE, "", "Fixed the CORS headers."),
         (lines.claude_result(), {"text": "merged"}, None, DONE, "", "merged"),
-        (lines.claude_result(), {"outcome": "released", "text": "no access"}, 0, RELEASED, "", "no access"),
-        (lines.claude_result(), {"outcome": "failed", "kind": "timeout"}, 1, FAILED, "timeout", "Fixed the CORS headers."),
-        (lines.claude_result(), {"text": "x"}, 0, FAILED, "no_change", "it committed nothing: x"),
-        (lines.claude_result(), b"{", 1, FAILED, "invalid_output", None),
-        (lines.claude_result(), b" \n", 1, DONE, "", "Fixed the CORS headers."),
-        (BROKEN, {"outcome": "done", "text": "fine"}, 1, FAILED, "other", "It broke"),
-        (TURNS, {"outcome": "released"}, 1, FAILED, "turn_limit", "it reached its limit of turns"),
+        (lines.claude_result(), {"outcome": "released", "text": "no access"}, Commits(0), RELEASED, "", "no access"),
+        (
+            lines.claude_result(),
+            {"outcome": "failed", "kind": "timeout"},
+            Commits(1),
+            FAILED,
+            "timeout",
+            "Fixed the CORS headers.",
+        ),
+        (lines.claude_result(), {"text": "x"}, Commits(0), FAILED, "no_change", "it committed nothing: x"),
+        (lines.claude_result(), b"{", Commits(1), FAILED, "invalid_output", None),
+        (lines.claude_result(), b" \n", Commits(1), DONE, "", "Fixed the CORS headers."),
+        (BROKEN, {"outcome": "done", "text": "fine"}, Commits(1), FAILED, "other", "It broke"),
+        (TURNS, {"outcome": "released"}, Commits(1), FAILED, "turn_limit", "it reached its limit of turns"),
     ],
 )
-def test_the_worst_counts(result: dict[str, Any], told: Any, commits: int | None, what: str, kind: str, text: str | None) -> None:
+def test_the_worst_counts(
+    result: dict[str, Any], told: Any, commits: Commits | None, what: str, kind: str, text: str | None
+) -> None:
     found = outcome(result, told=told, commits=commits)
     assert (found.what, found.kind) == (what, kind)
     assert text is None or found.text == text

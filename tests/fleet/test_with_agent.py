@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.processes.commands import all_gone, hard_to_end, pids_of
-from tests.running import BD
+from tests.running import BD, result_of
 from tests.standins import StandIns, lines
 from tests.truth import git, tip_bead
 from tests.waiting import PATIENCE_S, until
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.one_in(20)
 
+QUICK = {"BD_HEARTBEAT_INTERVAL": "1s"}
 INIT, WORDS, DONE = lines.init(), lines.says("Looking at it."), lines.claude_result()
 
 
@@ -316,6 +317,36 @@ def test_who_commits_nothing_in_a_code_repository_has_not_done_it(
     work(alice, standins, code=0)
     [failure] = tip_bead(hub, "hub-a").get("failures")
     assert (failure["reason"], failure["error"].partition(":")[0]) == ("no_change", "it committed nothing")
+
+
+@pytest.mark.slow
+def test_who_finds_the_work_of_a_killed_worker_on_the_branch_need_not_commit(
+    clone: Clones, hub: Path, standins: StandIns, tmp_path: Path
+) -> None:
+    """The first worker dies after its push and before the close; the second agent sees that nothing is missing."""
+    alice, code, there, end = clone("alice"), tmp_path / "code.git", tmp_path / "there", tmp_path / "end"
+    git(tmp_path, "init", "--quiet", "--bare", "--initial-branch=main", str(code))
+    git(alice.path, "push", "--quiet", str(code), "HEAD:main")
+    hook = code / "hooks" / "post-receive"
+    hook.parent.mkdir(exist_ok=True)
+    hook.write_text(f'#!/bin/sh\ntouch "{there}"; until [ -e "{end}" ]; do sleep 0.05; done\n')
+    hook.chmod(0o755)
+    alice.here("repo", "add", "relay", str(code), "--base", "main")
+    make(alice, repo="relay")
+    commit = "git -c user.name=a -c user.email=a@b commit -q --allow-empty -m done"
+    standins.plan({"sh": commit, "out": [INIT, DONE]}, {"out": [INIT, lines.claude_result("It is all there.")]})
+    worker = alice.start("work", "--agent", "coder", "--with", "claude", env={**standins.environment, **QUICK})
+    until(there.exists)
+    worker.kill()
+    end.touch()
+    result_of(worker)
+    until(lambda: alice.here("stalled", "--json", env=QUICK).json != [])
+    alice.here("stalled", "--reassign", env=QUICK)
+    work(alice, standins)
+    assert "It has 1 commit of earlier attempts" in standins.starts[1]["stdin"]
+    bead = tip_bead(hub, "hub-a")
+    assert (bead.status, bead.get("close_reason")) == ("closed", "It is all there.")
+    assert git(code, "log", "--format=%s", "main..agents/hub-a") == "done"
 
 
 @pytest.mark.one_in(10)

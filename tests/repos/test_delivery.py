@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import os
+import shutil
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from bd.core.errors import BdError
-from bd.repos.cache import Cache
+from bd.repos.cache import Cache, cache_for
+from bd.repos.delivery import deliver
+from bd.repos.folders import state_folder
 from tests.truth import git
 
 if TYPE_CHECKING:
@@ -52,10 +55,107 @@ def test_a_second_attempt_goes_on_where_the_first_ended_and_takes_the_new_base(s
 
 def test_commits_are_counted_before_the_end(site: Site) -> None:
     attempt = site.begin(site.bead())
-    assert attempt.commits() == 0
+    assert attempt.commits() == (0, 0)
     site.work(attempt, "one")
     site.work(attempt, "two")
-    assert attempt.commits() == 2
+    assert attempt.commits() == (2, 0)
+    ended(site, attempt)
+
+
+def _killed_after_the_push(site: Site, bead: str) -> None:
+    """An attempt whose worker is killed before it can end the claim."""
+    attempt = site.begin(bead)
+    site.work(attempt, "one")
+    site.work(attempt, "two")
+    assert attempt.entry is not None
+    deliver(attempt.workspace, attempt.entry, cache_for(attempt.entry, site.hub()), site.hub(), is_current=True)
+    attempt.abandon()
+    site.clone.here("release", bead, "--force", "--reason", "its worker is gone")
+
+
+def _on_another_machine(site: Site, bead: str) -> None:
+    _killed_after_the_push(site, bead)
+    shutil.rmtree(state_folder())
+
+
+def _ended(site: Site, bead: str, *end: str) -> None:
+    attempt = site.begin(bead)
+    site.work(attempt, "one")
+    site.work(attempt, "two")
+    ended(site, attempt)
+    site.clone.here(*(word.format(bead=bead) for word in end))
+
+
+def _failed(site: Site, bead: str) -> None:
+    _ended(site, bead, "fail", "{bead}", "--agent", "coder", "--reason", "turn_limit", "--error", "x")
+
+
+def _asked_and_answered(site: Site, bead: str) -> None:
+    _ended(site, bead, "wait-human", "{bead}", "--agent", "coder", "--reason", "is that all?")
+    site.clone.here("answer", bead, "it is")
+
+
+def _closed_and_reopened(site: Site, bead: str) -> None:
+    _ended(site, bead, "close", "{bead}", "--agent", "coder", "--reason", "done")
+    site.clone.here("reopen", bead, "--reason", "it does not work")
+
+
+def _person_began_it(site: Site, bead: str) -> None:
+    site.commit(f"agents/{bead}", "person")
+
+
+def _empty_branch(site: Site, bead: str) -> None:
+    git(site.code, "branch", f"agents/{bead}", "main")
+    attempt = site.begin(bead)
+    ended(site, attempt)
+    site.clone.here("release", bead, "--force", "--reason", "again")
+
+
+def _merged(site: Site, bead: str) -> None:
+    _killed_after_the_push(site, bead)
+    git(site.code, "update-ref", "refs/heads/main", f"agents/{bead}")
+
+
+@pytest.mark.parametrize(
+    ("before", "count"),
+    [
+        (_killed_after_the_push, 2),
+        (_on_another_machine, 2),
+        (_failed, 2),
+        (_asked_and_answered, 2),
+        (_closed_and_reopened, 0),
+        (_person_began_it, 0),
+        (_empty_branch, 0),
+        (_merged, 0),
+    ],
+)
+def test_commits_of_earlier_attempts_count_while_they_wait_for_the_end_of_the_bead(
+    site: Site, before: Callable[[Site, str], None], count: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bead = site.bead("--retry", "immediate")
+    before(site, bead)
+    monkeypatch.setenv("BD_TEST_CLOCK_OFFSET_S", "60")
+    attempt = site.begin(bead)
+    assert attempt.commits() == (0, count)
+    assert (f"has {count} commits of earlier attempts" in site.brief) == bool(count)
+    if count:
+        git(attempt.folder, "reset", "--quiet", "--hard", "origin/main")  # what it has thrown away it does not hand in
+        assert attempt.commits() == (0, 0)
+    ended(site, attempt)
+
+
+def test_what_dependencies_delivered_is_not_the_bead_s(site: Site) -> None:
+    needed = site.bead()
+    first = site.begin(needed)
+    site.work(first, "one")
+    ended(site, first)
+    site.clone.here("close", needed, "--agent", "coder", "--reason", "done")
+    bead = site.bead("--deps", needed)
+    site.begin(bead).abandon()
+    git(site.code, "branch", f"agents/{bead}", f"agents/{needed}")
+    site.clone.here("release", bead, "--force", "--reason", "again")
+    attempt = site.begin(bead)
+    assert attempt.commits() == (0, 0)
     ended(site, attempt)
 
 
