@@ -69,7 +69,8 @@ class Attempt:
         self.confinement = Confinement.of(hub.settings())  # of what is run there
         self.is_prepared = False
         self.base_commit = ""  # of the branch that the work begins from, once it is prepared
-        self.rescued = Delivery()  # of an attempt whose worker was killed
+        self.on_rescued: Callable[[str], None] = lambda _: None  # gets the branch of a killed worker's commits
+        self._rescued = ""
         self.earlier = 0  # commits with which it begins, once it is prepared
         self._bead = bead
         self._cache: Cache = cache_for(entry, hub)
@@ -158,7 +159,9 @@ class Attempt:
         former = former or self.workspace._replace(attempt=max(0, self.workspace.attempt - 1))
         leftovers.keep(former, self._cache, hub.runtime)
         if former.ended_at is None:  # its worker was killed
-            self.rescued = self._delivered_late(former, hub)
+            self._rescued = self._delivered_late(former, hub).branch
+            if self._rescued:
+                self.on_rescued(self._rescued)  # a worker that is killed before the next line does all of this again
             former = former._replace(ended_at=times.time_text(hub.runtime.now()))
         former.moved_aside()
 
@@ -217,8 +220,8 @@ class Attempt:
                 lines.append(f"It has {number} of earlier attempts, which count as yours if there is nothing to add.")
             lines.append(f"Commit your work to this branch. Don't push: bd {then}.")
         lines += [f"{note}." for note in notes]
-        if self.rescued.branch:
-            lines.append(f"The worker of an earlier attempt was killed: its commits are on {self.rescued.branch}.")
+        if self._rescued:
+            lines.append(f"The worker of an earlier attempt was killed: its commits are on {self._rescued}.")
         for kept in left:
             lines.append(f"An earlier attempt left {leftovers.KINDS[kept.kind]}: `git show {kept.oid[:16]}`")
         if left:

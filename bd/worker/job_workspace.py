@@ -56,8 +56,8 @@ class JobWorkspace:
         """Make the workspace, and add it to the brief. Return an outcome if the command must not run."""
         hub = self._open_hub()
         try:
+            self._attempt.on_rescued = lambda branch: self._tell_of_rescued(hub, branch)
             words = self._attempt.prepare(hub, self.environment, started)
-            self._tell_of_rescued(hub)
             more = [Part("workspace", words)]
             self.write_brief(
                 brief_of(self._bead, hub.snapshot(), hub, self._agent, more=more, by_worker=True, verbs_for=self.verbs_for).text
@@ -104,11 +104,9 @@ class JobWorkspace:
         """Let others use the folder: the command was never started."""
         self._attempt.abandon()
 
-    def _tell_of_rescued(self, hub: Clone) -> None:
+    def _tell_of_rescued(self, hub: Clone, branch: str) -> None:
         """Tell on the bead where the commits of an attempt are whose worker was killed."""
-        branch = self._attempt.rescued.branch
-        if branch:
-            self._say(hub, f"The worker of an earlier attempt was killed; its commits are on {branch}", lambda _: None)
+        self._say(hub, f"The worker of an earlier attempt was killed; its commits are on {branch}", lambda _: None)
 
     def _is_current(self, hub: Clone) -> bool:
         """Return whether the hub has this claim still. If that can't be seen, nothing goes to the bead's own branch."""

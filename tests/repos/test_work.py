@@ -123,6 +123,19 @@ def test_a_worker_that_is_killed_leaves_its_work_where_it_is_found(site: Site, h
     assert kinds == ["untracked"]
 
 
+def test_the_commits_of_a_killed_worker_are_told_of_whatever_becomes_of_the_next(site: Site) -> None:
+    bead = site.bead()
+    killed = site.begin(bead)
+    site.work(killed, "new")
+    killed.abandon()
+    site.clone.here("release", bead, "--force", "--reason", "its worker is gone")
+    site.clone.here("repo", "add", "relay", str(site.code), "--setup", "exit 9")
+    result = site.clone.bd("work", "--agent", "coder", "--max-tasks", "1", "--json", "--", "true")
+    assert [one["outcome"] for one in result.json] == ["released"]
+    [comment] = site.clone.here("show", bead, "--json").json[0]["comments"]
+    assert f"its commits are on agents/{bead}-attempt-1" in comment["text"]
+
+
 @pytest.mark.slow
 def test_a_worker_that_is_killed_while_the_setup_runs_leaves_nothing_half_made(site: Site, tmp_path: Path) -> None:
     there = tmp_path / "there"
