@@ -62,7 +62,7 @@ def _seen(workspace: Workspace, hub: Clone) -> Seen | None:
             return Seen(workspace, REMOVED, leftovers.kept_of(workspace, cache), [], cache.git_dir)
         found = leftovers.keep(workspace, cache, hub.runtime)
         return Seen(workspace, state, *found, cache.git_dir)
-    except BdError as error:
+    except (BdError, OSError) as error:  # the other workspaces are shown all the same
         return Seen(workspace, state, [], [str(error)], cache.git_dir)
     finally:
         lock.__exit__()
@@ -75,10 +75,7 @@ def cache_of(workspace: Workspace, hub: Clone) -> Cache:
 
 
 def removed(workspace: Workspace, hub: Clone) -> list[str]:
-    """Remove a workspace in which nobody works, once everything in it is set aside. Return why it stays; nothing if it is gone.
-
-    Raises TryAgain.
-    """
+    """Remove a workspace in which nobody works, once everything in it is set aside. Return why it stays; nothing if it is gone."""
     lock = workspace.lock(hub.runtime)
     if not lock.try_enter():
         return ["an attempt runs in it"]
@@ -94,6 +91,8 @@ def removed(workspace: Workspace, hub: Clone) -> list[str]:
             return [f"{workspace.folder} can't be removed"]
         leftovers.forget_if_empty(workspace, cache)
         return []
+    except (BdError, OSError) as error:  # others can be removed all the same
+        return [str(error)]
     finally:
         lock.__exit__()
 

@@ -57,7 +57,7 @@ def keep_house(hub: Clone, by: str) -> list[str]:
         hub.note_json(_NAME, done_at)  # first: a chore that fails or is killed must not run again at the next poll
         try:
             said += chore(hub, by)
-        except BdError as error:
+        except (BdError, OSError) as error:
             said.append(f"{name}: {error}")
     return said
 

@@ -16,6 +16,7 @@ from bd.repos.attempt import SetupFailed, workspace_for
 from bd.repos.folders import user_files
 from bd.repos.housekeeping import remove_old
 from bd.repos.workspace import Conflict, mounts_at
+from bd.worker.maintenance import keep_house
 from tests.running import run_here
 from tests.truth import git
 
@@ -256,6 +257,27 @@ def test_housekeeping_removes_after_three_days_and_not_what_somebody_holds(site:
         remove_old(site.hub())
         site.clone.here("workspace", "prune")
         assert [os.path.isdir(one.folder) for one in attempts] == there
+
+
+def test_a_cache_that_can_not_be_used_hides_no_other_workspace_and_ends_no_worker(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A folder is in the place of a file of git's: nothing can be read there or written."""
+    site.clone.here("repo", "add", "another", str(site.code))
+    beads = [site.bead(), site.clone.here("create", "X", "--repo", "another", "--json").json["id"]]
+    attempts = [site.begin(bead) for bead in beads]
+    for attempt in attempts:
+        attempt.finish(site.hub(), {}, is_current=True)
+        site.clone.here("release", attempt.workspace.bead, "--force", "--reason", "again")
+    config = Path(f"{os.path.dirname(Path(attempts[0].folder, '.git/objects/info/alternates').read_text().strip())}/config")
+    config.unlink()
+    config.mkdir()
+    shown = {one["id"]: bool(one["not_set_aside"]) for one in site.clone.here("workspace", "list", "--json").json}
+    assert shown == dict(zip(beads, (True, False), strict=True))
+    monkeypatch.setenv("BD_TEST_CLOCK_OFFSET_S", str(4 * 86400))
+    assert any(attempts[0].folder in line for line in keep_house(site.hub(), "agent:coder"))
+    assert [os.path.exists(attempt.folder) for attempt in attempts] == [True, False]
+    assert "stays" in site.clone.here("workspace", "prune", beads[0]).err
 
 
 def test_path_and_enter(site: Site, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
