@@ -18,7 +18,7 @@ from bd.processes.confinement import Confinement
 from bd.repos import leftovers
 from bd.repos.branch_names import branch_of
 from bd.repos.cache import cache_for, refuse_full
-from bd.repos.delivery import Delivery, commits_of, deliver
+from bd.repos.delivery import Delivery, commits_of, deliver, in_words
 from bd.repos.folders import made, state_folder
 from bd.repos.slots import take_slot
 from bd.repos.standing import setup_failed, setup_worked, why_stopped
@@ -216,8 +216,9 @@ class Attempt:
             lines.append(f"It begins at {str(self.workspace.start)[:12]}, from the branch {self.entry.base}.")
             then = "pushes them when you end" if self.entry.is_delivered else "keeps them on this machine"
             if self.earlier:
-                number = "1 commit" if self.earlier == 1 else f"{self.earlier} commits"
-                lines.append(f"It has {number} of earlier attempts, which count as yours if there is nothing to add.")
+                lines.append(
+                    f"It has {in_words(self.earlier)} of earlier attempts, which count as yours if there is nothing to add."
+                )
             lines.append(f"Commit your work to this branch. Don't push: bd {then}.")
         lines += [f"{note}." for note in notes]
         if self._rescued:

@@ -89,7 +89,12 @@ def deliver(workspace: Workspace, entry: Repo, cache: Cache, hub: Clone, *, is_c
             return Delivery(workspace.branch, head.oid, commits, notes=tuple(notes))
         why = why or f"{workspace.branch} has moved since the attempt began"
         branch = _beside(cache, entry, head.oid, workspace)
-        return Delivery(branch, head.oid, commits, True, (*notes, f"{commits} commits are on {branch}: {why}"))
+        return Delivery(branch, head.oid, commits, True, (*notes, f"pushed {in_words(commits)} to {branch}, because {why}"))
+
+
+def in_words(commits: int) -> str:
+    """Return a number of commits in words."""
+    return "1 commit" if commits == 1 else f"{commits} commits"
 
 
 def commits_of(workspace: Workspace, cache: Cache, earlier: int) -> Commits | None:

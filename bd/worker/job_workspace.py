@@ -14,6 +14,7 @@ from bd.core.errors import BdError
 from bd.operations.base import asked
 from bd.operations.beads import Comment
 from bd.repos.attempt import workspace_for
+from bd.repos.delivery import in_words
 from bd.repos.workspace import Conflict
 from bd.worker.result import DONE, FAILED, RELEASED, Outcome
 
@@ -95,7 +96,7 @@ class JobWorkspace:
         for note in found.notes:
             tell(f"{self._bead.id}: {note}")
         if found.branch and not found.is_beside:
-            tell(f"{self._bead.id}: pushed {_commits(found.commits)} to {found.branch}")
+            tell(f"{self._bead.id}: pushed {in_words(found.commits)} to {found.branch}")
         if found.is_beside:
             self._comment(hub, found, tell)
         return outcome._replace(branch=found.branch)
@@ -128,7 +129,3 @@ class JobWorkspace:
             hub.publish(Comment(**asked(hub.runtime, f"agent:{self._agent}", ids=[self._bead.id], text=text)))
         except BdError as error:
             tell(f"{self._bead.id}: {text} ({error})")
-
-
-def _commits(number: int) -> str:
-    return "1 commit" if number == 1 else f"{number} commits"

@@ -222,6 +222,8 @@ def test_what_can_not_be_fast_forwarded_goes_beside(
     number = attempt.workspace.attempt
     branch, is_beside, words = ended(site, attempt, is_current=is_current)
     assert (branch, is_beside) == (f"agents/{bead}-attempt-{number}", True)
+    count = "2 commits" if meanwhile is _rewrote else "1 commit"
+    assert f"pushed {count} to {branch}, because " in words
     assert why in words
     found = site.branches()
     assert found[branch] == made

@@ -273,7 +273,8 @@ def test_take_and_give(site: Site, hub: Path, monkeypatch: pytest.MonkeyPatch) -
     lock = record_at(folder).lock(site.hub().runtime)
     with lock:
         assert "still runs" in site.clone.here("give", bead, "--agent", "ada", code=6).err
-    site.clone.here("give", bead.removeprefix("hub-"), "--agent", "ada", "--reason", "the docs are missing")
+    said = site.clone.here("give", bead.removeprefix("hub-"), "--agent", "ada", "--reason", "the docs are missing")
+    assert f"pushed 2 commits to agents/{bead}" in said.err
     assert git(site.code, "log", "-1", "--format=%s", f"agents/{bead}") == "by hand"
     given = tip_bead(hub, bead)
     assert given is not None

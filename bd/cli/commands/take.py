@@ -14,7 +14,7 @@ from bd.core.code_repos import repos_of
 from bd.core.errors import Refused, WrongState
 from bd.operations.claims import Release
 from bd.operations.take import Take
-from bd.repos.delivery import deliver_by_hand
+from bd.repos.delivery import deliver_by_hand, in_words
 from bd.repos.standing import why_stopped
 from bd.repos.workspace import workspace_here
 from bd.schedule.invocation import hub_id
@@ -98,4 +98,4 @@ def _push(app: App, there: Workspace) -> None:
     for note in found.notes:
         app.out.note(note)
     if found.branch and not found.is_beside:
-        app.out.note(f"pushed {found.commits} commits to {found.branch}")
+        app.out.note(f"pushed {in_words(found.commits)} to {found.branch}")
