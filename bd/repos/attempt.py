@@ -216,9 +216,7 @@ class Attempt:
             lines.append(f"It begins at {str(self.workspace.start)[:12]}, from the branch {self.entry.base}.")
             then = "pushes them when you end" if self.entry.is_delivered else "keeps them on this machine"
             if self.earlier:
-                lines.append(
-                    f"It has {in_words(self.earlier)} of earlier attempts, which count as yours if there is nothing to add."
-                )
+                lines.append(f"It has {in_words(self.earlier)} of earlier attempts. If nothing is missing, you need not commit.")
             lines.append(f"Commit your work to this branch. Don't push: bd {then}.")
         lines += [f"{note}." for note in notes]
         if self._rescued:
