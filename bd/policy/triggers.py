@@ -12,6 +12,7 @@ from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, NamedTuple
 
 from bd.core.errors import BadInput
+from bd.core.json_shapes import fits
 from bd.core.schema import ARTIFACTS_DIR, BEADS_DIR, CAPACITY_DIR, SPENT_KEYS, TITLE_LIMIT, TRIGGERS_DIR
 
 if TYPE_CHECKING:
@@ -27,6 +28,9 @@ _PLACE = re.compile(r"\{event((?:\.[A-Za-z0-9_-]+)+)\}")
 # The texts of a bead that an event may fill; edges, type and routing come from the plan alone.
 _TEXTS = ("title", "description", "design", "acceptance_criteria", "notes", "external_ref", "spec", "metadata")
 _TEXT_LIMIT = 20_000
+# The keys of a plan's bead that name it or other beads, and those that list beads which it waits for.
+_NAMES = ("name", "uid", "id", "parent", "idempotency_key")
+_EDGES = ("depends_on", "deps")
 _KEY_LIMIT = 500
 # The folders that bd writes itself: what a trigger makes would fire it again.
 _OWN_FOLDERS = (".beads", BEADS_DIR.rstrip("/"), CAPACITY_DIR.rstrip("/"))
@@ -218,7 +222,12 @@ def _action(on: On, event: Mapping[str, Any]) -> Any:
 
 
 def filled(plan: list[Mapping[str, Any]], event: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return the beads of a plan, with an event's fields in place of `{event.field}` in their texts."""
+    """Return the beads of a plan, with an event's fields in place of `{event.field}` in their texts.
+
+    Raises BadInput for a bead of the wrong shape: somebody may have edited the trigger's file by hand.
+    """
+    if not all(_is_spec(spec, is_task=number > 0) for number, spec in enumerate(plan)):
+        raise BadInput("a bead of its plan can't be read", hint="`bd trigger remove` it, and add it again")
     beads = []
     for spec in plan:
         bead = {key: _filled(value, event) if key in _TEXTS else value for key, value in spec.items()}
@@ -226,6 +235,14 @@ def filled(plan: list[Mapping[str, Any]], event: Mapping[str, Any]) -> list[dict
         bead["title"] = title if len(title) <= TITLE_LIMIT else title[: TITLE_LIMIT - 1] + "…"
         beads.append(bead)
     return beads
+
+
+def _is_spec(spec: Mapping[str, Any], *, is_task: bool) -> bool:
+    """Return whether a bead of a plan names itself and others as ApplyPlan expects it, which checks its other fields."""
+    texts, lists = ([spec[key] for key in keys if spec.get(key) is not None] for keys in (_NAMES, _EDGES))
+    links, metadata = spec.get("links") or [], spec.get("metadata") or {}
+    is_named = bool(spec.get("name")) or not is_task
+    return is_named and fits(texts, [str]) and fits(lists, [[str]]) and fits(links, [dict]) and fits(metadata, dict)
 
 
 def _filled(value: Any, event: Mapping[str, Any]) -> Any:

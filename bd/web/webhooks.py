@@ -18,7 +18,7 @@ from bd.core.errors import BdError
 from bd.policy import triggers
 from bd.policy.triggers import FORGES
 from bd.schedule import sources
-from bd.web import webhook_signatures
+from bd.web import error_responses, webhook_signatures
 from bd.web.refusal import Refusal
 from bd.web.routes import OWN, Route
 from bd.web.webhook_signatures import Forged
@@ -60,7 +60,10 @@ async def hook(ask: Ask) -> Response:
     if name in ("push", "ping"):  # the server only checks the hub, so repeating it is harmless
         ask.site.feed.look()
         return JSONResponse(done, 202 if name == "push" else 200)
-    made, missing = await ask.site.change(_fire, delivery, name, event)
+    try:
+        made, missing = await ask.site.change(_fire, delivery, name, event)
+    except Exception as error:  # noqa: BLE001  whatever went wrong, a redelivery finds out what is missing
+        made, missing = [], [error_responses.told_of(error)[1]["error"]]
     for words in missing:
         ask.site.tell(words)
     if missing:
@@ -71,15 +74,14 @@ async def hook(ask: Ask) -> Response:
 def _fire(hub: Clone, delivery: Delivery, name: str, event: dict[str, Any]) -> tuple[list[dict[str, Any]], list[str]]:
     """Fire every trigger for this event, in the writer thread. Return what each made, and why something is not in the hub yet.
 
+    Raises BdError if the hub can't be fetched or read.
+
     The idempotency key in the hub is the digest of the signed body, or the address of what was opened, so a replay of any age
     finds what was made.
     """
     if _was_taken_before(hub, delivery):
         return [], []
-    try:
-        hub.fetch()
-    except BdError as error:
-        return [], [error.message]
+    hub.fetch()
     made: list[dict[str, Any]] = []
     missing: list[str] = []
     for trigger in triggers.triggers_of(hub.snapshot()):

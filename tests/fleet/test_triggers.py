@@ -276,6 +276,25 @@ def test_what_nothing_waits_for(text: str) -> None:
         parse_on(text)
 
 
+@pytest.mark.parametrize(
+    "edited",
+    [
+        [{"title": "x"}, {"title": "no name"}],
+        [{"title": "x"}, {"title": "y", "name": 3}],
+        [{"title": "x", "uid": 5}],
+        [{"title": "x", "parent": ["hub-one"]}],
+        [{"title": "x", "depends_on": 7}],
+        [{"title": "x", "deps": [{}]}],
+        [{"title": "x", "links": ["hub-one"]}],
+        [{"title": "x", "metadata": "y"}],
+    ],
+    ids=str,
+)
+def test_a_plan_that_somebody_has_misshapen_by_hand_is_no_bug(edited: list[dict[str, Any]]) -> None:
+    with pytest.raises(BadInput):
+        filled(edited, EVENT)
+
+
 def test_what_is_waited_for() -> None:
     assert parse_on("dag:hub-a") == On("dag", "hub-a")
     assert parse_on("github:issues.opened") == On("github", "issues", "opened")

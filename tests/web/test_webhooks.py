@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import errno
 import hashlib
 import hmac
 import json
@@ -11,9 +12,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from starlette.testclient import TestClient
 
-from bd.core.errors import BadInput
+from bd.core.errors import BadInput, Damaged, NoHub, RemoteUnreachable
 from bd.policy import triggers
 from bd.schedule import sources
+from bd.store.replica import Replica
 from bd.web import webhook_secrets, webhooks
 from bd.web.app import application
 from tests.running import result_of
@@ -229,7 +231,7 @@ def test_a_replay_of_any_age_changes_nothing_whatever_its_sender_changes(hooked:
         assert post(hooked, "github", *github("github-push", "push", f"y{number}"))[0] == 202
     before = tip(hub)
     (hooked.clone.path / ".git" / "bd" / "deliveries.json").unlink(missing_ok=True)
-    site = type(hooked.site)(hooked.site.open_hub, RUNTIME, (ADA,), ("127.0.0.1",))
+    site = type(hooked.site)(hooked.site.open_hub, RUNTIME, (ADA,))
     site.secrets = hooked.site.secrets
     with TestClient(application(site), base_url=HOST) as client:
         for event, delivery in (
@@ -297,6 +299,39 @@ def test_an_answer_of_200_means_that_the_hub_has_it(hooked: Served, hub: Path, t
     assert (status, len(said["triggers"])) == (200, 2)
     assert sorted(bead.title for bead in all_beads(hub) if bead.title.startswith("By")) == ["By labels", "By second"]
     assert not any(one["made"] for one in post(hooked, "github", *delivery)[1]["triggers"])
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        OSError(errno.ENOSPC, "No space left on device"),
+        KeyError("a bug"),
+        Damaged("a file can't be read"),
+        NoHub(),
+        RemoteUnreachable("no route to host"),
+    ],
+    ids=repr,
+)
+@pytest.mark.parametrize("place", ["open_hub", "fetch", "snapshot", "fire"])
+def test_a_verified_delivery_is_answered_with_200_or_asks_to_be_told_again(
+    served: Served, hub: Path, tmp_path: Path, place: str, error: Exception
+) -> None:
+    """Whatever fails at whatever point: the forge's redelivery makes what is missing."""
+    served.site.secrets = {"github": SECRET}
+    added(served, tmp_path, "labels", "github:pull_request.labeled")
+    delivery = signed("pull_request", {"action": "labeled", "pull_request": PULL, **EVERYWHERE})
+
+    def fail(*_: Any, **__: Any) -> Any:
+        raise error
+
+    patched_in = {"open_hub": served.site._writer, "fire": sources}.get(place, Replica)
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(patched_in, "_open_hub" if place == "open_hub" else place, fail)
+        status, said = post(served, "github", *delivery)
+    assert (status, said["hint"]) == (503, "deliver it again; nothing is made twice"), said
+    status, said = post(served, "github", *delivery)
+    assert (status, [one["made"] for one in said["triggers"]]) == (200, [True])
+    assert len([bead for bead in all_beads(hub) if bead.title == "By labels"]) == 1
 
 
 # --- what is refused --------------------------------------------------------------------------
