@@ -11,7 +11,7 @@ from bd.store.group_commit.requests import INTENTS, VALID_S
 from bd.store.transaction import unpublished
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from typing import Any
 
     from bd.core.runtime import Runtime
@@ -86,13 +86,11 @@ def settle(
     _refuse_unreadable(replica)
     look = _Look(replica, tip, snapshot, members, known, tell)
     if not replica.journal.is_empty():
-        own = {member.uid for member in members}
-        for entry in replica.journal.of_the_dead():
-            if entry.uid not in own:  # else its author died meanwhile, and this write carries it out
-                look.settle(entry)
+        for entry in _abandoned(replica, members):
+            look.settle(entry)
         # Only now: a member may turn out to be carried out already, and then takes nothing over.
-        for entry in replica.journal.of_the_dead():
-            if entry.uid not in own and entry.data["state"] == "won":
+        for entry in _abandoned(replica, members):
+            if entry.data["state"] == "won":
                 look.bequeath(entry, may_inherit)
         if not known.looks:  # later, whatever is marked as taken was taken by this write
             replica.journal.put_back()
@@ -106,6 +104,12 @@ def _refuse_unreadable(replica: Replica) -> None:
         hint = "update bd in this clone; if `bd doctor` calls the entry damaged, move it out of the folder"
         words = f"this clone's journal has an operation that this bd can't read: {unreadable[0]}"
         raise TryAgain(words, hint=hint, written="unknown")
+
+
+def _abandoned(replica: Replica, members: Sequence[Member]) -> Iterator[JournalEntry]:
+    """Return the entries of dead processes, without those of members: their authors died meanwhile, and this write carries them out."""
+    own = {member.uid for member in members}
+    return (entry for entry in replica.journal.of_the_dead() if entry.uid not in own)
 
 
 class _Look:
