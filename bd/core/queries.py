@@ -209,29 +209,35 @@ class RecallOverlay(Recall):
     @cached_property
     def _moved(self) -> set[str]:
         """The beads of which something kept below may be wrong now."""
-        pairs = [(self._below.head(bead_id), self._beads[bead_id]) for bead_id in self._beads]
-        recounted = (target for old, new in pairs for target in _recounted(old, new))
-        return outdated(
-            self._beads, recounted, self.naming, lambda ids: {one for bead in self.heads(ids) for one in awaits(bead)}
-        )
+        targets: set[str] = set()
+        for bead_id, new in self._beads.items():
+            old = self._below.head(bead_id)
+            targets |= recounted(_edges(old), _edges(new), was_live=_is_live(old), is_live=_is_live(new))
+        return outdated(self._beads, targets, self.naming, lambda ids: {one for bead in self.heads(ids) for one in awaits(bead)})
 
     def naming(self, ids: Collection[str]) -> set[str]:
         below = {bead_id for bead_id in self._below.naming(ids) if bead_id not in self._beads}
         return below | {bead.id for bead in self._beads.values() if bead is not None and not mentions(bead).isdisjoint(ids)}
 
 
-def _recounted(old: Any | None, new: Any | None) -> set[str]:
-    """Return the ids that other beads name, or wait for, after this one has changed."""
+def _is_live(bead: Any | None) -> bool:
+    return bead is not None and bead.status not in DONE_STATUSES
 
-    def edges(bead: Any | None) -> set[tuple[str, str]]:
-        kinds = {} if bead is None else {"names": mentions(bead), "waits": awaits(bead), "depends": bead.depends_on}
-        return {(kind, target) for kind, targets in kinds.items() for target in targets}
 
-    def is_live(bead: Any | None) -> bool:
-        return bead is not None and bead.status not in DONE_STATUSES
+def _edges(bead: Any | None) -> set[tuple[str, str]]:
+    """Return what a bead names, with each way in which it does."""
+    kinds = {} if bead is None else {"names": mentions(bead), "waits": awaits(bead), "depends": bead.depends_on}
+    return {(target, kind) for kind, targets in kinds.items() for target in targets}
 
-    changed = edges(old) ^ edges(new) if is_live(old) == is_live(new) else edges(old) | edges(new)
-    return {target for _, target in changed}
+
+def recounted(old: set[tuple[str, Any]], new: set[tuple[str, Any]], *, was_live: bool, is_live: bool) -> set[str]:
+    """Return the ids that other beads name, or wait for, than before, after a bead's edges (target and kind) have changed.
+
+    A bead that starts or stops waiting changes the counts of all that it names; any other, only of those that it newly names or
+    no longer names.
+    """
+    changed = old ^ new if was_live == is_live else old | new
+    return {target for target, _ in changed}
 
 
 def outdated(

@@ -13,6 +13,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from bd.core.model import Damage
+from bd.core.queries import recounted
 from bd.core.schema import ARCHIVE_DIR, BEADS_DIR, CAPACITY_DIR, CONFIG_PATH, SIGNERS_PATH, is_volume, volume_of
 from bd.core.settings import hub_setting
 from bd.store.cache import database, derived
@@ -189,23 +190,23 @@ class Cache:
         if self.commit is None:  # nothing has filled it
             database.index(db)
         changed: set[str] = set()
-        recounted: set[str] = set()
+        targets: set[str] = set()
         last = db.execute("SELECT max(n) FROM beads").fetchone()[0] or 0
         for row in rows:
             path = row if isinstance(row, str) else row.path
             edges, was_live = self._remove(path, changed)
+            now: set[tuple[str, int]] = set()
+            is_live = False
             if isinstance(row, Row):
                 last += 1
                 what = packed(row)
                 self._insert([what], last)
                 changed.update(what.columns[1:2])
-                # A bead that starts or stops waiting changes the counts of all it waits for; any other, only those it newly names
-                # or no longer names.
-                edges = edges ^ set(what.edges) if was_live == what.is_live else edges.union(what.edges)
-            recounted.update(target for target, _ in edges)
+                now, is_live = set(what.edges), what.is_live
+            targets |= recounted(edges, now, was_live=was_live, is_live=is_live)
             if path == CONFIG_PATH:  # settings affect how beads age
                 derived.forget_all(db)
-        derived.forget(db, changed, recounted)
+        derived.forget(db, changed, targets)
         self._note(commit)
 
     def _remove(self, path: str, changed: set[str]) -> tuple[set[tuple[str, int]], bool]:
