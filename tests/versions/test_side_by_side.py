@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from typing import TYPE_CHECKING
 
 import pytest
@@ -82,3 +85,28 @@ def test_both_versions_race_for_ten_beads(old: Released, hub_of_old: tuple[Path,
     assert_nothing_twice(hub)
     owners = git(hub, "log", "--format=%s", "--grep=^claim: ", "main").splitlines()
     assert sorted(subject.split()[1] for subject in owners) == names, "each was claimed once"
+
+
+PROVE = """
+import sys
+from bd.report.proof import prove
+from bd.store.gitrepo import GitRepo
+proof = prove(GitRepo(sys.argv[1], sys.argv[1], None), "refs/heads/main")
+print(proof.claims, [violation.code for violation in proof.violations])
+"""
+
+
+@pytest.mark.slow
+def test_the_old_version_s_proof_believes_a_commit_that_ends_one_claim_and_begins_another(
+    old: Released, hub_of_old: tuple[Path, Path]
+) -> None:
+    hub, own = hub_of_old
+    here = Clone(own)
+    here.here("create", "One", "--id", "hub-a")
+    here.here("claim", "hub-a", "--agent", "coder")
+    here.here("claim", "hub-a", "--agent", "coder", "--resume")
+    here.here("take", "hub-a")
+    environment = {**os.environ, "PYTHONPATH": str(old.folder)}
+    script = [sys.executable, "-c", PROVE, str(hub)]
+    out = subprocess.run(script, env=environment, cwd=old.folder, capture_output=True, text=True, check=True).stdout
+    assert out == "3 []\n"
