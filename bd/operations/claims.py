@@ -28,7 +28,7 @@ from bd.policy.readiness import Readiness
 from bd.policy.roles import claim_ttl_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Collection, Iterable, Iterator, Mapping
     from typing import Any, ClassVar, Self
 
     from bd.core.model import Bead, Snapshot
@@ -139,9 +139,9 @@ class Claim(Operation):
         held = ((bead.id, claim) for token in mine for bead in snapshot.claimed(token) for claim in bead.claims)
         return {bead_id: claim["token"] for bead_id, claim in held if claim.get("token") in mine}
 
-    def _refuse_agent(self, answer: Eligibility) -> None:
+    def _refuse_agent(self, answer: Eligibility, *, takes_over: bool = False) -> None:
         """Refuse every claim of an agent that gets no work at all now. Raises AgentBusy."""
-        reason = answer.idle()
+        reason = answer.idle(takes_over=takes_over)
         if reason:
             wait_s = answer.retry_after_s(reason)
             raise AgentBusy(reason.text, hint=_HINTS[reason.code].format(self.name), reason=reason.code, retry_after_s=wait_s)
@@ -202,7 +202,8 @@ class Claim(Operation):
             return change
         return change._replace(notes=(*change.notes, f"{starving.id} has waited longest; one claim in ten takes such a bead"))
 
-    def _take_named(self, snapshot: Snapshot, context: DecisionContext) -> Change:
+    def _take_named(self, snapshot: Snapshot, context: DecisionContext, *, freed: Collection[str] = ()) -> Change:
+        """Claim the named beads; `freed` are those whose claims of others end in the same commit."""
         taken: dict[str, Bead | None] = {}
         answer = Eligibility(snapshot, self.name, context.now, self._account)
         room = answer.room()
@@ -214,7 +215,7 @@ class Claim(Operation):
             renewed = self._renewed(bead, held_tokens, taken, snapshot, context) if bead.get("claims") else None
             if renewed is not None:
                 return renewed
-            self._refuse_agent(answer)
+            self._refuse_agent(answer, takes_over=bead.id in freed)
             after = Overlay(snapshot, Change(taken, ""))
             self._refuse(bead, after, context)
             if room is not None and len(taken) >= room:

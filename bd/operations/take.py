@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 class Take(Claim):
     """Claim beads (`ids`) for `agent`, and end the claims of others on them: `reason`, and `force`, which is always true.
 
-    If the new claim is refused, the old ones stay.
+    If the new claim is refused, the old ones stay. A pause refuses only what nobody holds: the rest is in progress already.
     """
 
     verb: ClassVar[str] = "take"
@@ -39,7 +39,7 @@ class Take(Claim):
             return super().decide(snapshot, context)
         asked = {"by": self.by, "at": self.at, "uid": self.uid, "tokens": self.tokens, "ids": held, **self.pinned_names}
         freed = Release(**asked, reason=self.args["reason"], force=True).decide(snapshot, context)
-        taken = super().decide(Overlay(snapshot, freed), context)
+        taken = self._take_named(Overlay(snapshot, freed), context, freed=held)
         return taken._replace(
             beads={**freed.beads, **taken.beads},
             records={**freed.records, **taken.records},

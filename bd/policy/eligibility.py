@@ -101,19 +101,18 @@ class Eligibility:
         self._misfits: dict[str, Reason] = {}
         self._unfit: dict[str, list[str]] = {}
 
-    def idle(self) -> Reason | None:
+    def idle(self, *, takes_over: bool = False) -> Reason | None:
         """Return why the agent gets no work at all now, whatever is ready; None if it may claim.
 
-        The codes: paused, offline, draining, resting, pool_full, overloaded, busy.
+        The codes: paused, offline, draining, resting, pool_full, overloaded, busy. A pause stops new work: not somebody who
+        `takes_over` what is in progress.
         """
-        return self._own_state
+        paused = None if takes_over else pause_of(self._snapshot)
+        return Reason("paused", pause_words(paused)) if paused else self._own_state
 
     @cached_property
     def _own_state(self) -> Reason | None:
         name, snapshot, now = self.agent, self._snapshot, self._now
-        paused = pause_of(snapshot)
-        if paused:
-            return Reason("paused", pause_words(paused))
         duty = capacity.duty_of(name, snapshot)
         if duty:
             return Reason(duty, f"{name} is {duty}")

@@ -5,14 +5,14 @@ from __future__ import annotations
 import pytest
 
 from bd.core.errors import AgentBusy, BdError, StillBlocked
-from bd.core.schema import CONFIG_PATH
+from bd.core.schema import CONFIG_PATH, capacity_path
 from bd.operations.take import Take
 from tests.memory import MemoryStore, held, make_bead
 from tests.operations.asking import by
 
 
-def take(agent: str = "ada") -> Take:
-    return Take(agent=agent, ids=["hub-a"], reason=f"taken over by {agent}", **by(agent))
+def take(agent: str = "ada", bead: str = "hub-a") -> Take:
+    return Take(agent=agent, ids=[bead], reason=f"taken over by {agent}", **by(agent))
 
 
 def test_one_claim_ends_and_the_other_begins() -> None:
@@ -26,15 +26,24 @@ def test_one_claim_ends_and_the_other_begins() -> None:
 
 
 @pytest.mark.parametrize(
-    ("fields", "config", "error"),
-    [({"depends_on": ["hub-b"]}, {}, StillBlocked), ({}, {"paused": {"reason": "no", "by": "ada"}}, AgentBusy)],
+    ("fields", "records", "error"),
+    [({"depends_on": ["hub-b"]}, {}, StillBlocked), ({}, {capacity_path("ada"): {"status": "draining"}}, AgentBusy)],
 )
-def test_a_claim_that_is_refused_leaves_the_holders(fields: dict, config: dict, error: type[BdError]) -> None:  # type: ignore[type-arg]
-    records = {CONFIG_PATH: config} if config else {}
+def test_a_claim_that_is_refused_leaves_the_holders(fields: dict, records: dict, error: type[BdError]) -> None:  # type: ignore[type-arg]
     store = MemoryStore(held("hub-a", "coder", "t-1", **fields), make_bead("hub-b"), records=records)
     with pytest.raises(error):
         store.publish(take())
     assert [*store.bead("hub-a").tokens] == ["t-1"]
+
+
+def test_a_pause_stops_new_work_and_nobody_who_takes_over_what_is_in_progress() -> None:
+    store = MemoryStore(
+        held("hub-a", "coder", "t-1"), make_bead("hub-b"), records={CONFIG_PATH: {"paused": {"reason": "no", "by": "ada"}}}
+    )
+    with pytest.raises(AgentBusy, match="paused"):
+        store.publish(take(bead="hub-b"))
+    store.publish(take())
+    assert [*store.bead("hub-a").holders] == ["ada"]
 
 
 def test_what_nobody_holds_is_claimed() -> None:

@@ -17,7 +17,7 @@ SPEC = Command(
     Option("--reason", "-r", help="Why; shown to everybody who is refused a claim."),
     help="""Pause the fleet: nobody can claim until `bd resume`.
 
-    Work in progress continues and can be closed; every claim ends with exit 3 and `reason` paused.
+    Work in progress continues, and can be closed or taken over (`bd take`); every claim ends with exit 3 and `reason` paused.
     """,
     examples=['bd pause --reason "moving the cluster"'],
 )
