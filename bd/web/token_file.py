@@ -132,13 +132,23 @@ def _lock(path: str, runtime: Runtime) -> CloneLock:
 
 
 def _append(path: str, line: str) -> None:
-    """Add a line, on a line of its own also if somebody's editor left the last one without an end."""
+    """Add a line, whole or not at all, on a line of its own also if somebody's editor left the last one without an end."""
+    is_there = os.path.exists(path)
     try:
-        with open(path, "a+b", opener=lambda name, flags: os.open(name, flags, files.PRIVATE)) as file:
-            is_new = not file.tell()
-            file.seek(0 if is_new else -1, os.SEEK_END)
-            gap = "" if is_new or file.read(1) == b"\n" else "\n"
-            file.write(f"{_HEAD if is_new else gap}{line}".encode())
+        with open(path, "a+b", buffering=0, opener=lambda name, flags: os.open(name, flags, files.PRIVATE)) as file:
+            size = file.tell()
+            file.seek(max(0, size - 1))
+            gap = "" if file.read(1) in (b"", b"\n") else "\n"
+            rest = f"{gap if size else _HEAD}{line}".encode()
+            try:
+                while rest:  # a disk that is nearly full takes a part first
+                    rest = rest[file.write(rest) :]
+            except OSError:
+                if is_there:
+                    file.truncate(size)
+                else:
+                    os.unlink(path)
+                raise
     except OSError as error:
         raise _unusable(error) from error
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import resource
 import threading
 from typing import TYPE_CHECKING, Any
 
@@ -48,6 +49,22 @@ def test_a_last_line_without_an_end_stays_a_line(tmp_path: Path) -> None:
         ("person", "Ada Lovelace"),
         ("agent", "bob"),
     ]
+
+
+@pytest.mark.parametrize("before", ["Ada Lovelace 0123456789abcdef0123", None])
+def test_on_a_full_disk_a_line_is_added_whole_or_not_at_all(tmp_path: Path, before: str | None) -> None:
+    """Half a line would make a server take the whole file for unusable."""
+    path = tmp_path / "tokens"
+    if before:
+        path.write_text(before)
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (len(before or "") + 9, hard))
+    try:
+        with pytest.raises(BadInput):
+            token_file.add(str(path), Account("coder", "sha256:" + "0" * 64, AGENT), RUNTIME)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert (path.read_text() if path.exists() else None) == before
 
 
 def test_a_file_may_be_named_from_here_but_its_folder_is_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
