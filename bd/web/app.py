@@ -11,6 +11,7 @@ from contextlib import asynccontextmanager, nullcontext
 from typing import TYPE_CHECKING
 
 from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.routing import Route as Place
 
@@ -29,6 +30,7 @@ from bd.web import (
     writes,
 )
 from bd.web.api import routes as api_routes
+from bd.web.refusal import Refusal
 from bd.web.routes import Ask
 
 if TYPE_CHECKING:
@@ -89,7 +91,15 @@ def _opening(site: Site, places: list[Place], beside: Callable[[], AbstractAsync
         finally:
             site.close()
 
-    return request_guard.Sealed(Starlette(routes=places, lifespan=lifespan))
+    async def unknown(request: Request, error: Exception) -> Response:
+        """Answer a request for a path, or with a method, that no route has."""
+        assert isinstance(error, HTTPException)
+        refusal = Refusal(error.status_code, "no such path" if error.status_code == 404 else "no such method here")
+        response = _failed(refusal, request, site)
+        response.headers.update(error.headers or {})
+        return response
+
+    return request_guard.Sealed(Starlette(routes=places, lifespan=lifespan, exception_handlers={HTTPException: unknown}))
 
 
 def _guarded(route: Route, site: Site) -> Callable[[Request], Awaitable[Response]]:
@@ -101,6 +111,11 @@ def _guarded(route: Route, site: Site) -> Callable[[Request], Awaitable[Response
             body = await request_guard.body_of(request, route.limit) if request.method not in request_guard.SAFE else b""
             return await route.handler(Ask(request, site, person, body))
         except Exception as error:  # noqa: BLE001  the only place that handles the errors of handlers
-            return error_responses.answer(error, site, as_json="text/html" not in request.headers.get("accept", ""))
+            return _failed(error, request, site)
 
     return endpoint
+
+
+def _failed(error: Exception, request: Request, site: Site) -> Response:
+    """Return the response to a request that failed: a page for browsers, JSON for programs."""
+    return error_responses.answer(error, site, as_json="text/html" not in request.headers.get("accept", ""))

@@ -12,6 +12,7 @@ from bd.report.board.board import gather
 from bd.web import layout
 from bd.web.assets import content_of
 from bd.web.pages import Page, shown
+from bd.web.refusal import Refusal
 from bd.web.routes import OPEN, Route
 
 if TYPE_CHECKING:
@@ -56,7 +57,7 @@ async def asset(ask: Ask) -> Response:
     """Serve the style sheet, the script or the icon. Their names change with their content, so they are cached for good."""
     found = content_of(ask.words["name"])
     if found is None:
-        return Response("not found", 404, media_type="text/plain")
+        raise Refusal(404, "no such path")
     return Response(found[0], media_type=found[1], headers={"cache-control": "public, max-age=31536000, immutable"})
 
 

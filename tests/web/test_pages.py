@@ -146,6 +146,7 @@ def test_a_bead_that_is_gone_has_a_past(served: Served) -> None:
 def test_what_is_not_there_is_not_found(path: str, served: Served) -> None:
     answer = served.client.get(path, headers={"accept": "text/html"})
     assert answer.status_code in (400, 404)
+    assert answer.headers["content-type"].startswith("text/html")
     assert "<script>" not in answer.text
 
 

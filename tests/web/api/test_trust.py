@@ -269,8 +269,9 @@ def test_wrong_values_are_named(alice: Caller, method: str, path: str, values: d
 
 def test_unknown_beads_and_paths(alice: Caller) -> None:
     assert alice.refused("GET", "/beads/hub-nope") == (404, "no_such_bead")
-    assert alice.send("GET", "/nowhere").status_code == 404
-    assert alice.send("POST", "/ready").status_code == 405
+    assert alice.refused("GET", "/nowhere") == (404, "refused")
+    assert alice.refused("POST", "/ready") == (405, "refused")
+    assert "GET" in alice.send("POST", "/ready").headers["allow"]
 
 
 def test_no_work_says_when_to_ask_again(api: Api, alice: Caller) -> None:
