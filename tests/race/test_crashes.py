@@ -303,6 +303,17 @@ def test_files_of_a_write_that_did_not_land_are_not_taken_for_edits(verb: str, l
     assert git(local_hub.path, "status", "--porcelain") == ""
 
 
+def test_a_sync_that_finds_a_lost_write_says_so(local_hub: Clone) -> None:
+    """Somebody commits by hand after the write was killed: it can't land any more, and holds a text."""
+    seed(local_hub, "hub-a")
+    local_hub.bd("comment", "hub-a", "words", env={"BD_TEST_STOP_AT": "checked-out"}, code=STOPPED)
+    git(local_hub.path, "checkout", "--quiet", "HEAD", "--", ".")
+    git(local_hub.path, "commit", "--quiet", "--allow-empty", "--message", "by hand")
+    result = local_hub.here("sync")
+    [kept] = local_hub.here("sync", "--kept", "--json").json
+    assert f"it is kept: `git show {kept['commit'][:10]}` shows it" in result.err
+
+
 # --- killed for real, in the middle of git's work ------------------------------------------
 
 

@@ -65,7 +65,7 @@ def settle_files(replica: Replica) -> None:
     """Without a remote: move back files that a killed process had moved ahead of the branch, before they look like edits."""
     tip = None if replica.remote_name else replica.repo.ref(replica.branch)
     if tip and not replica.journal.is_empty():
-        settle(replica, tip, replica.snapshot(tip), [], Findings(), lambda _: None)
+        settle(replica, tip, replica.snapshot(tip), [], Findings(), replica.on_note or (lambda _: None))
 
 
 def settle(
