@@ -55,7 +55,7 @@ def kept(replica: Replica) -> list[KeptCommit]:
 
 
 def _forget(replica: Replica, uids: Set[str]) -> None:
-    """Forget reasons, unless somebody writes: another reason may just be noted."""
+    """Forget reasons, unless somebody writes: another reason may just be noted. The next call of `kept` forgets them then."""
     lock = replica.lock()
     with suppress(OSError, TryAgain), ExitStack() as held:  # a clone may be there to be read only
         if lock.try_enter():
@@ -74,7 +74,5 @@ def dismiss(replica: Replica, uid: str) -> bool:
     if replica.repo.ref(f"{PREFIX}{uid}") is None:
         return False
     replica.repo.update_refs([(f"{PREFIX}{uid}", None, None)])
-    reasons = dict(replica.noted_json(_REASONS, _SHAPE) or {})
-    reasons.pop(uid, None)
-    replica.note_json(_REASONS, reasons)
+    _forget(replica, {uid})
     return True

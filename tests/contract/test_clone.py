@@ -223,3 +223,14 @@ def test_reasons_of_published_writes_go_unless_somebody_writes(shared: Hub) -> N
         assert rejected.may_keep(reader), "somebody writes, perhaps another reason"
     assert reader.kept() == []
     assert not rejected.may_keep(reader)
+
+
+def test_a_dismissal_leaves_the_reasons_alone_while_somebody_writes(shared: Hub) -> None:
+    reader, writer = shared.clone(), shared.clone()
+    create(writer, "one")
+    with writer.lock():
+        rejected.keep(writer, "01OLD", writer.view(), "a hook refused it")
+        assert rejected.dismiss(reader, "01OLD")
+        assert rejected.may_keep(reader), "somebody writes, perhaps another reason"
+    assert reader.kept() == []
+    assert not rejected.may_keep(reader)
