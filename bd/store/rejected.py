@@ -29,9 +29,9 @@ class KeptCommit(NamedTuple):
 
 
 def keep(replica: Replica, uid: str, commit: str, error: str) -> None:
-    """Keep a refused commit."""
-    replica.repo.update_refs([(f"{PREFIX}{uid}", commit, None)])
+    """Keep a refused commit. The reason comes first: once the ref is there, nobody keeps the commit again."""
     note_reason(replica, uid, error)
+    replica.repo.update_refs([(f"{PREFIX}{uid}", commit, None)])
 
 
 def note_reason(replica: Replica, uid: str, error: str) -> None:

@@ -225,6 +225,23 @@ def test_reasons_of_published_writes_go_unless_somebody_writes(shared: Hub) -> N
     assert not rejected.may_keep(reader)
 
 
+@pytest.mark.parametrize("step", ["note_json", "update_refs"])
+def test_what_is_kept_has_a_reason_also_if_its_writer_dies(shared: Hub, step: str) -> None:
+    """A ref without a reason would be named by no write, and recovery would not keep it again."""
+    clone = shared.clone()
+    create(clone, "one")
+
+    def die(*_: Any) -> None:
+        raise SystemExit
+
+    tip = clone.view()
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(clone if step == "note_json" else clone.repo, step, die)
+        with pytest.raises(SystemExit):
+            rejected.keep(clone, "01KEPT", tip, "a hook refused it")
+    assert [one.error for one in clone.kept()] == []
+
+
 def test_a_dismissal_leaves_the_reasons_alone_while_somebody_writes(shared: Hub) -> None:
     reader, writer = shared.clone(), shared.clone()
     create(writer, "one")
