@@ -290,7 +290,7 @@ def test_what_nothing_waits_for(text: str) -> None:
     ],
     ids=str,
 )
-def test_a_plan_that_somebody_has_misshapen_by_hand_is_no_bug(edited: list[dict[str, Any]]) -> None:
+def test_a_plan_that_a_hand_edit_has_broken_is_bad_input(edited: list[dict[str, Any]]) -> None:
     with pytest.raises(BadInput):
         filled(edited, EVENT)
 
