@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from bd.brief.template import rendered
 from bd.core.errors import BadInput
+from bd.core.json_shapes import no_constant
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -47,7 +48,7 @@ class Message(NamedTuple):
 def template_of(text: str) -> Any:
     """Parse a document for gateways. Raises BadInput if it isn't JSON, or a template in it names a value that does not exist."""
     try:
-        template = json.loads(text)
+        template = json.loads(text, parse_constant=no_constant)
     except (ValueError, RecursionError) as error:
         raise BadInput(f"the body for gateways is not JSON: {error}", hint="`bd serve --help` shows what it may name") from None
     _filled(template, dict.fromkeys(NAMES, ""))

@@ -174,7 +174,7 @@ def test_a_gateway_gets_the_form_that_it_takes(local_hub: Clone) -> None:
     assert headers["idempotency-key"].startswith("bob/hub-a/")
 
 
-@pytest.mark.parametrize("text", ["", "{", '{"a": "{{.Secret}}"}', '["{{if .Id}}"]', "[" * 100_000])
+@pytest.mark.parametrize("text", ["", "{", '{"a": "{{.Secret}}"}', '["{{if .Id}}"]', "[NaN]", "[" * 100_000])
 def test_what_is_no_body_is_refused_before_anything_is_served(text: str) -> None:
     with pytest.raises(BadInput):
         template_of(text)
