@@ -31,7 +31,7 @@ from bd.web import (
 )
 from bd.web.api import routes as api_routes
 from bd.web.refusal import Refusal
-from bd.web.routes import Ask
+from bd.web.routes import Ask, wants_json
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable
@@ -95,7 +95,7 @@ def _opening(site: Site, places: list[Place], beside: Callable[[], AbstractAsync
         """Answer a request for a path, or with a method, that no route has."""
         assert isinstance(error, HTTPException)
         refusal = Refusal(error.status_code, "no such path" if error.status_code == 404 else "no such method here")
-        response = _failed(refusal, request, site)
+        response = error_responses.answer(refusal, site, as_json=wants_json(request))
         response.headers.update(error.headers or {})
         return response
 
@@ -110,12 +110,7 @@ def _guarded(route: Route, site: Site) -> Callable[[Request], Awaitable[Response
             person = request_guard.admit(request, route, site)
             body = await request_guard.body_of(request, route.limit) if request.method not in request_guard.SAFE else b""
             return await route.handler(Ask(request, site, person, body))
-        except Exception as error:  # noqa: BLE001  the only place that handles the errors of handlers
-            return _failed(error, request, site)
+        except Exception as error:  # noqa: BLE001  a bug of a handler is answered, too
+            return error_responses.answer(error, site, as_json=wants_json(request))
 
     return endpoint
-
-
-def _failed(error: Exception, request: Request, site: Site) -> Response:
-    """Return the response to a request that failed: a page for browsers, JSON for programs."""
-    return error_responses.answer(error, site, as_json="text/html" not in request.headers.get("accept", ""))

@@ -42,10 +42,10 @@ class Ask(NamedTuple):
     def query(self) -> Mapping[str, str]:
         return self.request.query_params
 
-    @property
-    def wants_json(self) -> bool:
-        """True if a program asks, which wants JSON rather than a page."""
-        return "text/html" not in self.request.headers.get("accept", "")
+
+def wants_json(request: Request) -> bool:
+    """Return whether a program asks, which wants JSON rather than a page."""
+    return "text/html" not in request.headers.get("accept", "")
 
 
 class Route(NamedTuple):

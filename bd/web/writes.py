@@ -15,7 +15,7 @@ from bd.operations.human_wait import Answer
 from bd.operations.switches import Pause, Resume
 from bd.web import forms, layout
 from bd.web.pages import Page, framed
-from bd.web.routes import FORM_LIMIT, WRITE, Route
+from bd.web.routes import FORM_LIMIT, WRITE, Route, wants_json
 
 if TYPE_CHECKING:
     from starlette.responses import Response
@@ -104,7 +104,7 @@ async def _done(ask: Ask, make: Make, page: str = "") -> Response:
     """Publish the change, and show the bead or the given page."""
     assert ask.person is not None
     done = await ask.site.write(ask.person, make)
-    if ask.wants_json:
+    if wants_json(ask.request):
         told = {"ids": list(done.beads), "published": done.published, "by": ask.person.name, "notes": list(done.notes)}
         return JSONResponse(told)
     return RedirectResponse(page or layout.bead_path(done.beads[0]), 303)
