@@ -67,11 +67,14 @@ def _run(app: App, words: Sequence[str]) -> int:
 
 def _of_system(error: OSError) -> BdError | None:
     """Return the BdError for an error of the system; None if it is a bug in bd."""
+    if error is lost_output():
+        words = f"could not write the output: {error.strerror or error}"
+        return TryAgain(words, hint="make room, or send the output elsewhere")
     try:
-        from bd.cli import os_errors  # noqa: PLC0415  only for an error
+        from bd.core import os_errors  # noqa: PLC0415  only for an error
     except OSError:  # with too many files open, no module can be imported either
         return TryAgain(f"the system failed: {error}", hint="try again later", written="unknown")
-    return os_errors.told(error)
+    return os_errors.told(error, written="unknown")
 
 
 def _told(error: BdError, out: Output) -> int:

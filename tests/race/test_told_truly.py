@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import json
 import signal
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -102,6 +102,27 @@ def test_an_ask_without_an_answer_may_land_after_its_author_has_given_up(
     assert intents(hub) == []
     bob.here("comment", "hub-b", "later", env=LOOK_FIRST)
     assert subjects(hub, "claim") == []
+
+
+def test_an_ask_that_was_answered_is_no_failure_where_that_can_not_be_noted(
+    clone: Clones, hub: Path, steps: Interleaving, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The request is on the remote: whoever gave up now would have to be told that nobody knows."""
+    alice, bob = clone("alice"), clone("bob")
+    seed(alice, "hub-a", "hub-b")
+    real = journal.Entry.write
+
+    def write(entry: journal.Entry, *, durably: bool = True, **changes: Any) -> None:
+        if changes.get("unanswered_since_s", "") is None:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        real(entry, durably=durably, **changes)
+
+    monkeypatch.setattr(journal.Entry, "write", write)
+    steps.at("push", lambda: bob.here("comment", "hub-b", "faster", env=LOOK_FIRST))
+    steps.at("asked", lambda: None)
+    alice.here("comment", "hub-a", "asked for", env=LOOK_FIRST)
+    assert len(subjects(hub, "comment")) == 2
+    assert (entries(alice), intents(hub)) == ([], [])
 
 
 def test_an_ask_that_arrives_late_and_is_carried_out_is_heard_of(

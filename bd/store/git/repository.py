@@ -40,9 +40,13 @@ class GitFailed(TryAgain):
     """A git process that failed. The store handles it where it knows the meaning; elsewhere it is exit 6."""
 
     def __init__(self, args: Sequence[str], status: int, stderr: str) -> None:
-        super().__init__(f"git {args[0] if args else ''}: {stderr.strip() or f'exit {status}'}", hint="git's own words say why")
+        super().__init__(f"git {args[0] if args else ''}: {stderr.strip() or _ended(status)}", hint="git's own words say why")
         self.status = status
         self.stderr = stderr
+
+
+def _ended(status: int) -> str:
+    return f"exit {status}" if status >= 0 else f"ended by signal {-status}"
 
 
 class GitTimeout(TryAgain):
@@ -377,6 +381,8 @@ class GitRepo:
         try:
             _, out, _ = self.run("fast-import", "--quiet", "--done", "--force", "--date-format=raw", data=data)
         except GitFailed as error:
+            if error.status < 0:
+                raise
             raise disk_error(error.stderr) from error
         self.update_refs([(ref, None, None)])
         return out.decode().split()
@@ -406,7 +412,7 @@ def disk_error(words: str) -> BdError:
     """Translate a failed write into this clone."""
     text = words.strip()
     lowered = text.lower()
-    if "no space left" in lowered or "disk quota" in lowered:
+    if any(sign in lowered for sign in ("no space left", "disk quota", "file too large")):
         return TryAgain(f"this clone's disk is full: {text.splitlines()[-1]}", hint="make room, then try again")
     if "permission denied" in lowered or "read-only file system" in lowered:
         return TryAgain(f"this clone can't be written: {text.splitlines()[-1]}", hint="check the permissions of its .git folder")

@@ -178,7 +178,8 @@ def publish(
     kind = replica.sides.create(sides)
     took_s = replica.runtime.monotonic() - begun_s
     if kind != "unknown":
-        entry.write(durably=False, unanswered_since_s=None, **({"intents": {}} if kind == "refused" else {}))
+        with suppress(OSError):  # as it is, the entry says that the requests may be there
+            entry.write(durably=False, unanswered_since_s=None, **({"intents": {}} if kind == "refused" else {}))
     return Asked(kind, named, took_s)
 
 
@@ -195,7 +196,8 @@ def take_back(replica: Replica, entry: JournalEntry, members: Sequence[Member]) 
                 gone |= {member.uid for member in group}
     if gone:
         left = {member.uid: member.request for member in members if member.uid not in gone}
-        entry.write(durably=False, intents=left)
+        with suppress(OSError):  # the same
+            entry.write(durably=False, intents=left)
     return frozenset(gone)
 
 

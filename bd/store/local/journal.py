@@ -62,15 +62,28 @@ class Entry:
     def write(self, *, durably: bool = True, **changes: Any) -> None:
         """Record a step, on disk before this returns; not `durably` where it only has to outlive the process."""
         self.data.update(changes)
-        is_new = self._descriptor is None
+        line = json.dumps(self.data).encode() + b"\n"
         if self._descriptor is None:
-            self._descriptor = os.open(self._outside, os.O_RDWR | os.O_CREAT | os.O_TRUNC | _CLOEXEC, files.PRIVATE)
-            _lock(self._descriptor)
-        self._append(self._descriptor, json.dumps(self.data).encode() + b"\n")
+            self._create(line, durably=durably)
+            return
+        self._append(self._descriptor, line)
         if durably:
             os.fsync(self._descriptor)
-        if is_new:
+
+    def _create(self, line: bytes, *, durably: bool) -> None:
+        """Make the file with its first step, or leave nothing. Raises OSError."""
+        self._descriptor = os.open(self._outside, os.O_RDWR | os.O_CREAT | os.O_TRUNC | _CLOEXEC, files.PRIVATE)
+        try:
+            _lock(self._descriptor)
+            self._append(self._descriptor, line)
+            if durably:
+                os.fsync(self._descriptor)
             os.replace(self._outside, self.path)
+        except OSError:
+            self.close()
+            with suppress(OSError):
+                os.unlink(self._outside)
+            raise
 
     def _append(self, descriptor: int, line: bytes) -> None:
         """Write a line behind the last whole one, all of it or none. Raises OSError."""

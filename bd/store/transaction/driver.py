@@ -9,6 +9,7 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from bd.core import os_errors
 from bd.core.errors import BdError, RemoteUnreachable, ServerRefused
 from bd.core.settings import of_hub, same_decisions
 from bd.store.contract import PUBLISHED, PushAnswer
@@ -108,6 +109,11 @@ class Transaction:
                 event = self._handlers[type(effect)](effect)
             except BdError as error:
                 event = effects.Refused(error)
+            except OSError as error:
+                known = os_errors.told(error, written="no")  # of this effect alone: `is_own_in_doubt` knows of earlier ones
+                if known is None:
+                    raise
+                event = effects.Refused(known)
             self._state = next_state(self._state, event, now_s())
         if follow:
             follow(on_one_line(self._state))
@@ -128,9 +134,11 @@ class Transaction:
 
     @property
     def is_own_in_doubt(self) -> bool:
-        """Return whether the caller's own operation may still reach the hub."""
+        """Return whether the caller's own operation, or what a sync publishes, may still reach the hub."""
         own = self._work.own
-        return own is not None and not own.is_settled and (bool(self._work.unanswered) or self._doubts(own))
+        if own is None:
+            return bool(self._work.unanswered)
+        return not own.is_settled and (bool(self._work.unanswered) or self._doubts(own))
 
     def _doubts(self, member: Member) -> bool:
         if doubts(self._work, member):
@@ -354,7 +362,8 @@ class Transaction:
     def _learn(self, effect: effects.Learn) -> Event:
         replica, verdict = self._replica, effect.verdict
         if effect.published:
-            self._repo.set_private_refs({PUBLISHED: effect.published})
+            with suppress(BdError, OSError):  # the hub has it: the next fetch sets this ref as well
+                self._repo.set_private_refs({PUBLISHED: effect.published})
         if verdict.kind == "lost":
             replica.looked.raced()
         if verdict.kind == "unsided":

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from bd.core import times
-from bd.core.errors import ServerRefused, TryAgain
+from bd.core.errors import BdError, ServerRefused, TryAgain
 from bd.store import rejected
 from bd.store.contract import PUBLISHED, VIEW
 from bd.store.transaction.drafts import Chain
@@ -48,13 +49,19 @@ def keep_here(
     commits = replica.repo.write_commits(base, chain.drafts)
     on_step("keep")
     first: list[tuple[str, str | None, str | None]] = [] if replica.repo.ref(PUBLISHED) else [(PUBLISHED, base, None)]
-    replica.repo.update_refs([*first, (VIEW, commits[-1], replica.repo.ref(VIEW))])
-    replica.cache.advance(chain.rows(), commits[-1])
-    replica.stamp()
-    note_last(replica, change, commits[-1])
+    try:
+        replica.repo.update_refs([*first, (VIEW, commits[-1], replica.repo.ref(VIEW))])
+    except TryAgain:
+        if replica.repo.ref(VIEW) != commits[-1]:  # git can be killed after it has done it
+            raise
+    with suppress(BdError, OSError):  # it is kept, whatever this clone can't note about it
+        replica.cache.advance(chain.rows(), commits[-1])
+        replica.stamp()
+        note_last(replica, change, commits[-1])
+        if isinstance(error, ServerRefused):
+            rejected.note_reason(replica, operation.uid, f"{change.subject}: {error.message}")
     note = f"kept in this clone: {error.message}"
     if isinstance(error, ServerRefused):
-        rejected.note_reason(replica, operation.uid, f"{change.subject}: {error.message}")
         hint = f"{error.hint}; what was written is kept in this clone, and `bd sync` publishes it then"
         raise ServerRefused(error.message, hint=hint, **error.data, written="local")
     if needs_to_be_told:

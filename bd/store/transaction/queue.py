@@ -9,7 +9,7 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from bd.core import versions
+from bd.core import os_errors, versions
 from bd.core.errors import LockTimeout, RemoteUnreachable, ServerRefused, TryAgain
 from bd.store.group_commit import answer, local
 from bd.store.group_commit.requests import portable_form
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable, Mapping
     from typing import Any
 
+    from bd.core.errors import Written
     from bd.core.operation import DecisionContext, Operation
     from bd.store.contract import JournalEntry
     from bd.store.replica import Replica
@@ -80,6 +81,12 @@ class Writing:
                     if outcome is not None:
                         return _told(entry, outcome)
             return (yield from self._under_lock(operation, entry, hand=hand, creates_hub=creates_hub))
+        except OSError as error:
+            written: Written = "no" if entry.data["state"] in ("begun", "waiting") else "unknown"
+            known = os_errors.told(error, written=written)
+            if known is None:
+                raise
+            raise known from error
         finally:
             self._replica.end_write()
 
@@ -175,11 +182,15 @@ class Writing:
             pause_s = min(_POLL_CAP_S, pause_s * 1.3)
 
     def _heard(self, told: Mapping[str, Any]) -> Outcome:
-        """Turn a neighbour's answer into an outcome. Raises BdError if the answer can't be read."""
-        tip = told.get("commit") or self._replica.view()
-        refusal = answer.error_of(told["answer"])
-        change = None if refusal else answer.change_of(told["answer"], self._replica.snapshot(tip))
-        if change is not None:
+        """Turn a neighbour's answer into an outcome. Raises TryAgain if this clone can't read what was written."""
+        try:
+            tip = told.get("commit") or self._replica.view()
+            refusal = answer.error_of(told["answer"])
+            change = None if refusal else answer.change_of(told["answer"], self._replica.snapshot(tip))
+        except (TryAgain, OSError) as error:
+            words = f"another bd process in this clone carried out the write, and the result can't be read: {error}"
+            raise TryAgain(words, hint="this clone's next command finds out", written="unknown") from error
+        with suppress(OSError):  # the hub has it
             finish.note_last(self._replica, change, tip)
         return Outcome(change, published=True, commit=tip, tries=told.get("tries", 1), refusal=refusal)
 
