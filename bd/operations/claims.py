@@ -53,6 +53,8 @@ _MONEY_HINTS = {
     "ceiling": "`bd cost {1}` shows what it cost; `bd update {1} --budget-ceiling USD` raises the ceiling",
 }
 
+# The verbs that claim the beads that were named.
+_WON_BY_ID = frozenset({"claim", "take"})
 # Heartbeats that are commits on the branch are sent no more often than this.
 _BRANCH_INTERVAL_S = 900
 
@@ -130,7 +132,7 @@ class Claim(Operation):
     def inheriting(self, entry: Mapping[str, Any]) -> Self | None:
         mine = entry.get("agent") == self.name and not self.args.get("resume")
         asked = self.args.get("ids")
-        if not mine or (asked and (entry.get("verb") != "claim" or set(asked) != set(entry.get("ids") or []))):
+        if not mine or (asked and (entry.get("verb") not in _WON_BY_ID or set(asked) != set(entry.get("ids") or []))):
             return None
         return self._with({**self.args, "inherited": list(entry["tokens"])})
 

@@ -18,13 +18,15 @@ if TYPE_CHECKING:
 
 @register
 class Take(Claim):
-    """Claim beads (`ids`) for `agent`, and end the claims of others on them: `reason`, and `force`, which is always true.
+    """Claim a bead (the only one of `ids`) for `agent`, and end the claims of others on it: `reason`; `force` is always true.
 
     If the new claim is refused, the old ones stay. A pause refuses only what nobody holds: the rest is in progress already.
     """
 
     verb: ClassVar[str] = "take"
-    takes: ClassVar[frozenset[str]] = frozenset({"agent", "force", "held_tokens", "host", "ids", "new_tokens", "reason"})
+    takes: ClassVar[frozenset[str]] = frozenset(
+        {"agent", "force", "held_tokens", "host", "ids", "inherited", "new_tokens", "reason"}
+    )
     force_ends_claims: ClassVar[bool] = True
 
     @classmethod

@@ -26,6 +26,7 @@ from bd.operations.capacity_file import with_capacity
 from bd.operations.claims import Claim, Release, Start
 from bd.operations.close import Cancel, Close, Reopen
 from bd.operations.create import Create
+from bd.operations.take import Take
 from bd.policy.overload import Ending
 from bd.policy.ranking import longest_waiting_is_due
 from tests.memory import MemoryStore, held, make_bead
@@ -611,6 +612,10 @@ def test_the_next_claim_of_the_same_agent_is_handed_what_a_dead_process_won() ->
         (claim("coder", "hub-a"), {"ids": ["hub-b"]}, False),
         (claim("coder", "hub-a"), {}, False),
         (claim("coder", "hub-a"), {"verb": "close", "ids": ["hub-a"]}, False),
+        (claim("coder", "hub-a"), {"verb": "take", "ids": ["hub-a"]}, True),
+        (Take(agent="coder", ids=["hub-a"], reason="mine", **by()), {"verb": "take", "ids": ["hub-a"]}, True),
+        (Take(agent="coder", ids=["hub-a"], reason="mine", **by()), {"verb": "claim", "ids": ["hub-a"]}, True),
+        (Take(agent="coder", ids=["hub-a"], reason="mine", **by()), {"verb": "claim", "ids": ["hub-b"]}, False),
         (Close(ids=["hub-x"], next={"agent": "coder"}, **by()), {}, True),
         (Close(ids=["hub-x"], next={"agent": "other"}, **by()), {}, False),
         (Close(ids=["hub-x"], **by()), {}, False),

@@ -46,6 +46,16 @@ def test_a_pause_stops_new_work_and_nobody_who_takes_over_what_is_in_progress() 
     assert [*store.bead("hub-a").holders] == ["ada"]
 
 
+def test_what_a_dead_process_took_is_handed_to_the_next() -> None:
+    """It holds the bead already, and has no token to prove it."""
+    store = MemoryStore(held("hub-a", "coder", "t-1"))
+    ((token, _),) = store.publish(take()).tokens
+    heir = take().inheriting({"verb": "take", "agent": "ada", "ids": ["hub-a"], "tokens": [token]})
+    assert heir is not None
+    change = store.publish(heir)
+    assert (change.is_empty, change.tokens) == (True, ((token, "hub-a"),))
+
+
 def test_what_nobody_holds_is_claimed() -> None:
     store = MemoryStore(make_bead("hub-a"))
     store.publish(take())
