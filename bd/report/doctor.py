@@ -207,7 +207,7 @@ def stale_capacity(snapshot: Snapshot, now: datetime) -> dict[str, dict[str, Any
     for name, fields in snapshot.records(".agent-status/").items():
         wanted = capacity_of(name, snapshot, now, sign_of_life=False)
         held = wanted.get("beads", [])
-        if fields.get("current_tasks") != wanted["current_tasks"] or sorted(fields.get("beads", [])) != held:
+        if fields.get("current_tasks", 0) != wanted["current_tasks"] or sorted(fields.get("beads", [])) != held:
             stale[capacity_path(name)] = {**wanted, "beads": held or None}
     return stale
 

@@ -17,6 +17,7 @@ from bd.operations.fail import Fail
 from bd.operations.pools import Retire
 from bd.policy import failure_kinds
 from bd.policy.account_rest import Rests
+from bd.report.doctor import stale_capacity
 from tests.clocks import START
 from tests.memory import MemoryStore, make_bead
 from tests.operations.asking import by
@@ -214,5 +215,6 @@ def test_a_member_of_a_pool_that_ends_leaves_the_rest_to_the_others(member: str,
     store.publish(Retire(agent=member, reason="it ended", **by("pool", time_text(store.now))))
     assert resting(store) == {"red": "2026-02-21T15:01:00Z"}
     assert [name for name, one in store.tip.records(".agent-status/").items() if one.get("rest")] == ["swarm"]
+    assert stale_capacity(store.tip, store.now) == {}
     with pytest.raises(AgentBusy):
         claim(store, "swarm-2")

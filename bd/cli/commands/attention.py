@@ -107,6 +107,6 @@ def _words(kind: str, entry: dict[str, Any]) -> str:
         )
     if kind == "outages":
         until = "until somebody has looked, or a trial succeeds; the next is" if get("needs_person") else "the next trial is"
-        agents = ", ".join(get("agents", []))
+        agents = ", ".join(get("agents", [])) or "no agent now"
         return f"{get('account')}   {get('reason')} for {age}, {until} at {get('until')}: {agents}"
     return f"{get('path')}  {get('reason')}"
