@@ -214,8 +214,10 @@ class Cache:
         db = self._db
         # A volume with readable beads is no longer damaged, or is listed again after them.
         db.execute("DELETE FROM damages WHERE path IN (?, ?)", (path, volume_of(path)))
-        for table in ("records", "unknown_keys"):
-            db.execute(f"DELETE FROM {table} WHERE path = ?", (path,))
+        db.execute("DELETE FROM unknown_keys WHERE path = ?", (path,))
+        if not path.startswith(BEADS_DIR):
+            db.execute("DELETE FROM records WHERE path = ?", (path,))
+            return set(), False
         known = db.execute("SELECT n, id, live FROM beads WHERE path = ?", (path,)).fetchone()
         if known is None:
             return set(), False
@@ -228,18 +230,22 @@ class Cache:
 
     def _insert(self, files: Sequence[Packed], first: int) -> None:
         """Insert files that are not there yet, numbering their beads from `first`."""
-        many = self._db.executemany
         beads = [(number, one) for number, one in enumerate(files, start=first) if one.columns]
-        many(_BEAD, ((number, *bead.columns) for number, bead in beads))
-        many("INSERT INTO heads VALUES (?, ?)", ((number, bead.head) for number, bead in beads))
-        many("INSERT INTO bodies VALUES (?, ?)", ((number, bead.body) for number, bead in beads if bead.body))
-        many("INSERT INTO edges VALUES (?, ?, ?)", ((number, *edge) for number, bead in beads for edge in bead.edges))
-        many("INSERT INTO costs VALUES (?, ?, ?, ?, ?)", ((number, *spent) for number, bead in beads for spent in bead.costs))
-        records = ((one.path, one.oid, one.is_simple, one.fields) for one in files if one.fields is not None)
-        many("INSERT INTO records VALUES (?, ?, ?, ?)", records)
-        unknown = ((*key, key.is_reported) for one in files for key in one.unknown)
-        many("INSERT INTO unknown_keys VALUES (?, ?, ?, ?)", unknown)
-        many("INSERT INTO damages VALUES (?, ?)", ((one.path, one.reason) for one in files if one.reason is not None))
+        tables: dict[str, list[tuple[Any, ...]]] = {
+            _BEAD: [(number, *bead.columns) for number, bead in beads],
+            "INSERT INTO heads VALUES (?, ?)": [(number, bead.head) for number, bead in beads],
+            "INSERT INTO bodies VALUES (?, ?)": [(number, bead.body) for number, bead in beads if bead.body],
+            "INSERT INTO edges VALUES (?, ?, ?)": [(number, *edge) for number, bead in beads for edge in bead.edges],
+            "INSERT INTO costs VALUES (?, ?, ?, ?, ?)": [(number, *spent) for number, bead in beads for spent in bead.costs],
+            "INSERT INTO records VALUES (?, ?, ?, ?)": [
+                (one.path, one.oid, one.is_simple, one.fields) for one in files if one.fields is not None
+            ],
+            "INSERT INTO unknown_keys VALUES (?, ?, ?, ?)": [(*key, key.is_reported) for one in files for key in one.unknown],
+            "INSERT INTO damages VALUES (?, ?)": [(one.path, one.reason) for one in files if one.reason is not None],
+        }
+        for query, rows in tables.items():
+            if rows:
+                self._db.executemany(query, rows)
 
     def advance(self, rows: Iterable[Row | str], commit: str) -> None:
         """Follow this clone's own write without reading it back. If the file is busy, the next reader does it."""
