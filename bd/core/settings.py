@@ -277,9 +277,12 @@ class Settings(NamedTuple):
         return max(1, self.max_attempts)
 
 
+_DEFAULTS: Mapping[str, Any] = {name: key.default for name, key in KEYS.items()}
+
+
 def merge(layers: Sequence[tuple[str, Mapping[str, Any]]]) -> Settings:
     """Merge layers into settings, the strongest first. Raises BadInput naming the layer of a bad value."""
-    values: dict[str, Any] = {name: key.default for name, key in KEYS.items()}
+    values: dict[str, Any] = dict(_DEFAULTS)
     sources = dict.fromkeys(KEYS, "default")
     for layer, mapping in layers:
         for name in _named(mapping):

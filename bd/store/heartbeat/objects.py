@@ -7,6 +7,7 @@ objects are the same everywhere, a name alone also tells when the heartbeat was 
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from bd.core.errors import TryAgain
@@ -37,6 +38,11 @@ def _content(slot_s: int, length: int) -> bytes:
     return b"tree %s\nauthor %s\ncommitter %s\n\n%s\n" % (_NO_FILES[length], stamp, stamp, _MESSAGES[HEARTBEAT])
 
 
+@lru_cache(maxsize=1 << 15)  # a week has 20,160 slots of 30 s; each look goes back over them until one fits
+def _name(slot_s: int, length: int) -> str:
+    return name_of(b"commit", _content(slot_s, length), length)
+
+
 def _slot(at_s: float, interval_s: float) -> int:
     size = max(1, int(interval_s))
     return int(at_s % WEEK_S) // size * size
@@ -61,6 +67,6 @@ def beat_age_s(oid: str, now: datetime, interval_s: float) -> float | None:
     start = now.timestamp() + AHEAD_S
     for step in range(int((WEEK_S + AHEAD_S) // size)):
         at_s = start - step * size
-        if name_of(b"commit", _content(_slot(at_s, size), len(oid)), len(oid)) == oid:
+        if _name(_slot(at_s, size), len(oid)) == oid:
             return now.timestamp() - (at_s - at_s % WEEK_S % size)
     return None

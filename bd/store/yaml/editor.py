@@ -9,6 +9,7 @@ Strings are quoted unless every YAML 1.1 and 1.2 reader would read them as strin
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from bd.core.errors import BadInput
@@ -125,6 +126,7 @@ def entry(key: str, value: Any, indent: int = 0, times: set[str] = _NO_TIMES) ->
     return f"{pad}{name}: {scalar(value, is_time=key in times)}"
 
 
+@lru_cache(maxsize=512)
 def _name(key: str) -> str:
     """Format a key. Raises BadInput for one that no YAML reader would find."""
     name = key if _is_plain(key, _NOT_IN_FLOW) and " " not in key else quoted(key)
