@@ -141,8 +141,10 @@ class MemoryObjects:
             tree, parents = self._header(commit)
             if tree in self.trees and tree not in other.trees:
                 other.trees[tree] = self.trees[tree]
-                for _, blob in self.trees[tree].values():
-                    other.contents.setdefault(blob, self.contents[blob])
+                before = self.files(parents[0]) if parents else _NO_FILES  # what it has is there, or comes next
+                for path in before.differing(self.trees[tree]):
+                    if file := self.trees[tree].get(path):
+                        other.contents.setdefault(file[1], self.contents[file[1]])
             waiting += parents
 
 
@@ -158,6 +160,7 @@ class MemoryRepository:
         self._refs: dict[str, str] = {}
         # The same names by folder (`refs/bd/claims/`): a server has thousands of them, and few are asked for.
         self._by_folder: dict[str, dict[str, None]] = {}
+        self.moves = 0  # how many times refs were set or removed: while it is the same, a copy still shows everything
 
     def close(self) -> None:
         """Do nothing: there are no helper processes."""
@@ -190,6 +193,7 @@ class MemoryRepository:
             if old is not None and (there or ZERO) != old:
                 raise TryAgain(f"the ref {name} is at {there}, not at {old}")
         for name, new, _ in moves:
+            self.moves += 1
             if new is None:
                 self._refs.pop(name, None)
                 self._by_folder.get(_folder_of(name), {}).pop(name, None)
@@ -198,6 +202,7 @@ class MemoryRepository:
 
     def set_private_refs(self, values: Mapping[str, str]) -> None:
         """Set refs that only this clone writes."""
+        self.moves += len(values)
         for name, new in values.items():
             self._set(name, new)
 
