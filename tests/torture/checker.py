@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from bd.core.model import Bead
     from tests.torture.calls import Told
     from tests.torture.reading import Commit
 
@@ -94,9 +95,8 @@ def only_added_to(lived: Lived) -> Iterator[str]:
 def one_owner(lived: Lived) -> Iterator[str]:
     """A claim follows another only over a commit at which the bead was free; an agent may resume its own attempt."""
     for older, newer in _pairs(lived):
-        for bead_id, bead in newer.beads.items():
-            last = older.beads[bead_id].claim if bead_id in older.beads else None
-            claim = bead.claim
+        for bead_id, was, bead in _changed(older, newer):
+            last, claim = was.claim if was else None, bead.claim
             if claim and last and (claim.agent, claim.attempt) != (last.agent, last.attempt):
                 yield f"{bead_id} went from {last.agent} straight to {claim.agent} in {newer.oid[:10]} ({newer.subject})"
             if claim and bead.status not in ("in_progress", "validating"):
@@ -141,12 +141,11 @@ def tokens_are_new(lived: Lived) -> Iterator[str]:
 def attempts_count(lived: Lived) -> Iterator[str]:
     """Attempts only grow, one with each claim, and the claim has their number."""
     for older, newer in _pairs(lived):
-        for bead_id, bead in newer.beads.items():
-            was = older.beads[bead_id].attempts if bead_id in older.beads else 0
-            now = bead.attempts
+        for bead_id, before, bead in _changed(older, newer):
+            was, now = before.attempts if before else 0, bead.attempts
             if now < was and not newer.subject.startswith("undo"):
                 yield f"{bead_id} fell from {was} to {now} attempts in {newer.oid[:10]} ({newer.subject})"
-            had = older.beads[bead_id].claim if bead_id in older.beads else None
+            had = before.claim if before else None
             is_new = bead.claim is not None and (had is None or bead.claim.attempt != had.attempt)
             if is_new and bead.claim and not newer.subject.startswith("undo") and not now == was + 1 == bead.claim.attempt:
                 yield f"{bead_id} went from {was} to {now} attempts by a claim in {newer.oid[:10]}"
@@ -159,12 +158,11 @@ def nothing_lost(lived: Lived) -> Iterator[str]:
         gone = [bead_id for bead_id in older.beads if bead_id not in newer.beads]
         if gone and not newer.subject.startswith("undo"):
             yield f"{', '.join(gone)} gone in {newer.oid[:10]} ({newer.subject})"
-        for bead_id, bead in newer.beads.items():
-            if bead_id in older.beads and older.beads[bead_id] is not bead:
-                before, now = (_comments(each) for each in (older.beads[bead_id], bead))
-                lost = [text for key, text in before.items() if now.get(key) != text]
-                if lost and not newer.subject.startswith("undo"):
-                    yield f"{bead_id} lost the comment {lost[0]!r} in {newer.oid[:10]} ({newer.subject})"
+        for bead_id, was, bead in _changed(older, newer):
+            before, now = _comments(was) if was else {}, _comments(bead)
+            lost = [text for key, text in before.items() if now.get(key) != text]
+            if lost and not newer.subject.startswith("undo"):
+                yield f"{bead_id} lost the comment {lost[0]!r} in {newer.oid[:10]} ({newer.subject})"
 
 
 @rule
@@ -259,10 +257,12 @@ def in_order(lived: Lived) -> Iterator[str]:
     place = {uid: number for number, commit in enumerate(lived.commits) for uid in commit.uids}
     done = [told for told in lived.told if told.code == 0 and not told.is_kept_here and len(told.uids) == 1]
     done = [told for told in done if told.uids[0] in place]
+    found = [(told, [place[uid] for uid in told.uids if uid in place]) for told in lived.told]
+    once = [(told, places[0]) for told, places in found if len(places) == 1]
     for first in done:
-        for second in lived.told:
-            later = [uid for uid in second.uids if uid in place]
-            if second.began > first.ended and len(later) == 1 and place[later[0]] < place[first.uids[0]]:
+        at = place[first.uids[0]]
+        for second, later in once:
+            if later < at and second.began > first.ended:
                 yield f"{_name(second)} began after {_name(first)} was told, and stands before it in history"
 
 
@@ -341,6 +341,14 @@ _MARKED = ("comment", "create", "notes", "close", "release", "fail")
 def _pairs(lived: Lived) -> Iterator[tuple[Commit, Commit]]:
     """Each commit with the one before it."""
     yield from zip(lived.commits, lived.commits[1:], strict=False)
+
+
+def _changed(older: Commit, newer: Commit) -> Iterator[tuple[str, Bead | None, Bead]]:
+    """Each bead that the newer commit has written, as it was before (None: new) and as it is; the others are the same objects."""
+    for bead_id, bead in newer.beads.items():
+        was = older.beads.get(bead_id)
+        if was is not bead:
+            yield bead_id, was, bead
 
 
 def _tokens(commit: Commit) -> dict[str, str]:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from bd.core.model import Change
 
 _FORM_LIMIT = 30_000
+_COMPACT = json.JSONEncoder(separators=(",", ":"))
 # The trailer of an idempotency key: its digest, and that of the request's body.
 KEY = "Bd-Key"
 _KINDS: dict[str, Any] = {"verb": str, "uid": str, "by": str, "at": str, "args": dict, "tokens": (dict, type(None))}
@@ -40,9 +41,9 @@ def compose(
     `prefix` and `trailers` are those that the hub's settings add.
     """
     once, form = form.get("once"), {key: value for key, value in form.items() if key != "once"}
-    text = json.dumps(form, separators=(",", ":"))
+    text = _COMPACT.encode(form)
     if len(text) > _FORM_LIMIT:
-        text = json.dumps(_shortened(form), separators=(",", ":"))
+        text = _COMPACT.encode(_shortened(form))
     told = [f"Bd-Op: {text}"]
     told += [f"Bd-Bead: {bead_id}" for bead_id in change.touched[:50]]
     told.append(f"Bd-Agent: {str(form['by']).split(':', 1)[-1]}")

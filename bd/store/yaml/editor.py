@@ -18,7 +18,7 @@ from bd.core.times import is_canonical
 
 if TYPE_CHECKING:
     import re
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
     from typing import Any
 
 _RETYPED = frozenset(["null", "true", "false", "yes", "no", "on", "off", "y", "n", "~"])
@@ -220,6 +220,13 @@ def spans_of_lines(lines: list[str]) -> list[tuple[str, int, int]] | None:
     return trimmed(lines, found)
 
 
+@lru_cache(maxsize=64)  # a process that has written a file finds it again as it left it
+def spans_of(text: str) -> tuple[tuple[str, int, int], ...] | None:
+    """Return the same for the lines of a text."""
+    found = spans_of_lines(text.splitlines(keepends=True))
+    return None if found is None else tuple(found)
+
+
 def _key_of(line: str) -> str | None:
     """Return the plain key that a line begins with; None if there is none."""
     name, colon, value = line.partition(":")
@@ -247,7 +254,7 @@ def _is_nobodys(line: str, column: int) -> bool:
 
 
 def replace_keys(
-    text: str, spans: list[tuple[str, int, int]], changes: Mapping[str, Any], order: list[str], column: int = 0
+    text: str, spans: Sequence[tuple[str, int, int]], changes: Mapping[str, Any], order: list[str], column: int = 0
 ) -> str:
     """Return the file with these top-level keys, at `column`, set (None removes one); every other byte is kept.
 
