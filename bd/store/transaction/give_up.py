@@ -4,11 +4,19 @@ from __future__ import annotations
 
 from bd.core.errors import Contention, RemoteLags, RemoteUnreachable, TryAgain
 
+_NEXT_FINDS_OUT = "this clone's next command finds out"
+
 
 def doubt() -> RemoteUnreachable:
     """The remote has not said whether it took the write; this clone's next command finds out."""
     words = "the remote did not say whether it took the write"
-    return RemoteUnreachable(words, hint="this clone's next command finds out", written="unknown")
+    return RemoteUnreachable(words, hint=_NEXT_FINDS_OUT, written="unknown")
+
+
+def taken_over() -> RemoteUnreachable:
+    """Another process of this clone has the write; this clone's next command finds out."""
+    words = "another bd process in this clone took over the write and has not finished"
+    return RemoteUnreachable(words, hint=_NEXT_FINDS_OUT, written="unknown")
 
 
 def out_of_time(tries: int, *, in_doubt: bool) -> TryAgain:

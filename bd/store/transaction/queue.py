@@ -10,7 +10,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from bd.core import os_errors, versions
-from bd.core.errors import LockTimeout, RemoteUnreachable, ServerRefused, TryAgain
+from bd.core.errors import BdError, LockTimeout, ServerRefused, TryAgain
 from bd.store.group_commit import answer, local
 from bd.store.group_commit.requests import portable_form
 from bd.store.transaction import effects, finish, give_up
@@ -138,13 +138,15 @@ class Writing:
         except LockTimeout:
             if entry.data["state"] == "unknown":
                 _keep(entry)
-                words = "another bd process in this clone took over the write and has not finished"
-                raise RemoteUnreachable(words, hint="this clone's next command finds out", written="unknown") from None
+                raise give_up.taken_over() from None
             entry.remove()
             raise
-        except BaseException:
+        except BaseException as error:
             if local.withdraw(self._replica.journal, entry):
                 entry.remove()
+            elif isinstance(error, BdError | OSError):
+                _keep(entry)
+                raise give_up.taken_over() from error
             else:
                 entry.close()
             raise
