@@ -29,7 +29,8 @@ class KnownAgent(NamedTuple):
 
     Its words are `start`, those of the permissions, `model` and the name of one, what was typed, `resume` and the session, `end`.
     `edit` lets it change files, `full` do anything; `commits` are more words for `edit` in a clone that bd has made for the bead,
-    with the path of its .git folder in quotes for `{git}`. `by_hand` and a session let a person go on with that. `totals` says what its totals cover; `has_dollars`: dollars are among them.
+    with the path of its .git folder in quotes for `{git}`. `by_hand` and a session let a person go on with that. `totals` says what
+    its totals cover; `has_dollars`: dollars are among them.
     """
 
     name: str

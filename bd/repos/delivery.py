@@ -84,7 +84,7 @@ def deliver(workspace: Workspace, entry: Repo, cache: Cache, hub: Clone, *, is_c
         why = "" if is_current else "the attempt is no longer current"
         why = why or _refused(workspace.branch, entry, hub)
         if not why and begun is not None and not cache.is_ancestor(begun, head.oid):
-            why = f"the attempt rewrote commits of {workspace.branch}"
+            why = f"{workspace.branch} has commits that are missing there"
         if not why and _pushed(cache, entry, head.oid, workspace.branch, begun):
             return Delivery(workspace.branch, head.oid, commits, notes=tuple(notes))
         why = why or f"{workspace.branch} has moved since the attempt began"

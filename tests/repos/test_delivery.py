@@ -10,7 +10,7 @@ import pytest
 
 from bd.core.errors import BdError
 from bd.repos.cache import Cache, cache_for
-from bd.repos.delivery import deliver
+from bd.repos.delivery import deliver, deliver_by_hand
 from bd.repos.folders import state_folder
 from tests.truth import git
 
@@ -204,7 +204,7 @@ def _rewrote(site: Site, attempt: Attempt, bead: str) -> str:
         (_person_pushed, True, "has moved since"),
         (_person_pushed, False, "no longer current"),
         (_stale, False, "no longer current"),
-        (_rewrote, True, "rewrote commits"),
+        (_rewrote, True, "has commits that are missing there"),
     ],
 )
 def test_what_can_not_be_fast_forwarded_goes_beside(
@@ -255,6 +255,20 @@ def test_a_person_who_pushes_between_bds_fetch_and_its_push_loses_nothing(
     assert (branch, is_beside) == (f"agents/{bead}-attempt-{attempt.workspace.attempt}", True)
     assert "has moved since" in words
     assert (site.branches()[f"agents/{bead}"], site.branches()[branch]) == (theirs[0], made)
+
+
+def test_what_is_given_back_by_hand_after_somebody_else_has_pushed_goes_beside(site: Site) -> None:
+    bead = site.bead()
+    attempt = site.begin(bead)
+    ended(site, attempt)
+    theirs = site.commit(f"agents/{bead}", "theirs")
+    mine = site.work(attempt, "mine")
+    assert attempt.entry is not None
+    found = deliver_by_hand(attempt.workspace, attempt.entry, site.hub())
+    assert found.notes == (
+        f"pushed 1 commit to agents/{bead}-attempt-1, because agents/{bead} has commits that are missing there",
+    )
+    assert (site.branches()[f"agents/{bead}"], site.branches()[found.branch]) == (theirs, mine)
 
 
 def test_a_branch_of_an_attempt_that_exists_is_not_overwritten_either(site: Site) -> None:
