@@ -80,6 +80,22 @@ def test_a_push_without_an_answer_is_never_told_as_nothing_written(
     assert len(subjects(hub, "create")) == 1
 
 
+def test_what_a_sync_has_pushed_without_an_answer_is_not_told_as_not_written(
+    clone: Clones, hub: Path, steps: Interleaving, tmp_path: Path
+) -> None:
+    alice, away = clone("alice"), tmp_path / "away.git"
+    alice.here("list", "--fetch")
+    hub.rename(away)
+    alice.here("create", "One")
+    away.rename(hub)
+    silent = git_wrapper(tmp_path / "bin", f'if [ "$verb" = push ] && mkdir {tmp_path}/once 2> /dev/null; then exit 1; fi')
+    steps.at("look-after-push", raising(TryAgain("git's ref is locked")))
+    assert alice.here("sync", "--json", env=silent, code=6).json["written"] == "unknown"
+    alice.here("sync")
+    assert entries(alice) == []
+    assert len(subjects(hub, "create")) == 1
+
+
 def test_an_ask_without_an_answer_may_land_after_its_author_has_given_up(
     clone: Clones, hub: Path, steps: Interleaving, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
