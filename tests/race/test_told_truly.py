@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from bd.core.errors import TryAgain
+from bd.store.contract import PUBLISHED
+from bd.store.git.repository import GitRepo
 from bd.store.group_commit import order
 from bd.store.local import journal
-from tests.hub.hooks import git_wrapper
+from tests.hub.hooks import git_wrapper, hook
 from tests.race.history import subjects
 from tests.race.seeds import seed
 from tests.race.test_many_clones import ASK_AND_DIE, LOOK_FIRST, intents
@@ -24,7 +26,7 @@ from tests.waiting import until
 
 if TYPE_CHECKING:
     import subprocess
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
     from pathlib import Path
 
     from tests.race.interleaving import Interleaving
@@ -94,6 +96,32 @@ def test_what_a_sync_has_pushed_without_an_answer_is_not_told_as_not_written(
     alice.here("sync")
     assert entries(alice) == []
     assert len(subjects(hub, "create")) == 1
+
+
+def test_what_landed_alone_is_written_though_this_clone_can_not_note_it(
+    clone: Clones, hub: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The server takes one commit at a time: after each, the clone notes how far it is."""
+    alice, away = clone("alice"), hub.with_name("away.git")
+    alice.here("list", "--fetch")
+    hub.rename(away)
+    alice.here("create", "One")
+    away.rename(hub)
+    hook(
+        hub,
+        "pre-receive",
+        'while read old new ref; do [ "$(git rev-list --count "$old..$new")" -le 1 ] || { echo "one at a time" >&2; exit 1; }; done',
+    )
+    real = GitRepo.set_private_refs
+
+    def set_refs(repo: GitRepo, values: Mapping[str, str]) -> None:
+        if [*values] == [PUBLISHED]:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        real(repo, values)
+
+    monkeypatch.setattr(GitRepo, "set_private_refs", set_refs)
+    alice.here("create", "Two", "--json", env=LOOK_FIRST)
+    assert len(subjects(hub, "create")) == 2
 
 
 def test_an_ask_without_an_answer_may_land_after_its_author_has_given_up(
