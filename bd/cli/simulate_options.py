@@ -9,7 +9,7 @@ from bd.cli.spec import DURATION, INTEGER, Flag, Kind, Option, list_option, one_
 from bd.core.errors import BadInput
 from bd.core.times import duration_s
 from bd.simulation.scenario import RETRIES, SERVICE_TIMES, Scenario
-from bd.simulation.scenario_file import rate_of, read
+from bd.simulation.scenario_file import MOST, rate_of, read
 from bd.simulation.sweep import SWEPT, WHOLE, Sweep
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ def _number_of(name: str, text: str) -> float:
 
 RATE = Kind("rate", rate_of)  # beads per second, from `12/h`, `3/m`, `0.5/s`, `100/d`
 SWEEP = Kind("sweep", sweep_of)  # a number to change, `NAME=LOW..HIGH`
-_AT_LEAST_ONE = whole_number(1)
+_AT_LEAST_ONE = whole_number(1, MOST)
 # The fleet, its work, and the connection to the hub.
 SCENARIO = (
     Option("--agents", kind=_AT_LEAST_ONE, default=_DEFAULT.agents, help="The number of agents; default: 20."),
@@ -60,7 +60,7 @@ SCENARIO = (
         help="Instead: the part of the time that the work keeps agents busy, such as 0.7.",
     ),
     Option("--burst", kind=_AT_LEAST_ONE, default=1, help="How many beads are made at once (1)."),
-    Option("--backlog", kind=whole_number(0), default=0, help="How many beads are there at the start (0)."),
+    Option("--backlog", kind=whole_number(0, MOST), default=0, help="How many beads are there at the start (0)."),
     Option("--service", kind=DURATION, help="How long a bead takes on average (20m)."),
     Option("--service-times", kind=one_of(*SERVICE_TIMES), help="How these times are spread (exponential)."),
     Option("--fetch-time", kind=DURATION, help="From asking the hub until it is decided what to write (0.5s)."),

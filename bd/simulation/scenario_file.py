@@ -22,6 +22,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
 
 _DURATION = r"^(\d+(\.\d+)?[smhd])+$"
+# A simulation of more would hardly end: each is an event.
+_HIGHEST_RATE_PER_S = 1000.0
+# Of agents and of beads at once, and of beads at the start; all of them are in memory.
+MOST = 100_000
 _UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 
 
@@ -39,7 +43,10 @@ def rate_of(text: str) -> float:
     number, slash, unit = str(text).partition("/")
     if not slash or not _is_number(number) or unit not in _UNITS:
         raise BadInput(f"{text!r} is not a rate", hint="write 12/h, 3/m, 0.5/s or 100/d")
-    return float(number) / _UNITS[unit]
+    per_s = float(number) / _UNITS[unit]
+    if per_s > _HIGHEST_RATE_PER_S:
+        raise BadInput(f"a rate of {number}/{unit} is over {_HIGHEST_RATE_PER_S:g}/s, which no branch takes")
+    return per_s
 
 
 def _is_number(text: str) -> bool:
@@ -143,7 +150,7 @@ _TIME: dict[str, Any] = {"type": "string", "pattern": _DURATION}
 _RATE: dict[str, Any] = {"type": "string", "pattern": r"^\d+(\.\d+)?/[smhd]$"}
 _PART: dict[str, Any] = {"type": "number", "minimum": 0, "maximum": 1}
 _COUNT: dict[str, Any] = {"type": "integer", "minimum": 0}
-_SOME: dict[str, Any] = {"type": "integer", "minimum": 1}
+_SOME: dict[str, Any] = {"type": "integer", "minimum": 1, "maximum": MOST}
 _AMOUNT: dict[str, Any] = {"type": "number", "minimum": 0}
 _TEXT: dict[str, Any] = {"type": "string"}
 _TIMES: dict[str, Any] = {"type": "array", "items": _TIME, "minItems": 1}
@@ -156,7 +163,7 @@ def _words(*words: str) -> dict[str, Any]:
     return {"enum": [*words]}
 
 
-_whole, _some, _part = _number(whole=True), _number(1, whole=True), _number(0, 1)
+_whole, _some, _part = _number(whole=True), _number(1, MOST, whole=True), _number(0, 1)
 
 # What goes into an agent's file, as `bd agent add` writes it; and into a bead, as `bd create` does.
 _AGENT_FILE = {"role", "skills", "capabilities", "fallback", "cool_down", "budget", "pool", "max_concurrent"}
@@ -194,7 +201,7 @@ WORK: dict[str, Key] = {
         "How many beads are made, such as 12/h; or a list of times",
     ),
     "burst": Key("burst", _some, _SOME, "Beads that are made at once (1)"),
-    "backlog": Key("backlog", _whole, _COUNT, "Beads that are there at the start (0)"),
+    "backlog": Key("backlog", _number(0, MOST, whole=True), {**_COUNT, "maximum": MOST}, "Beads that are there at the start (0)"),
     "service": Key(
         "service_s",
         _or_times(_time(), _time()),
