@@ -5,6 +5,7 @@ Written without bd's audit, so that the two can disagree.
 
 from __future__ import annotations
 
+import json
 import re
 import subprocess
 from typing import TYPE_CHECKING, NamedTuple
@@ -16,7 +17,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from pathlib import Path
 
-_FORMAT = "%x01%H%x02%s%x02%(trailers:key=Bd-Uid,valueonly,separator=%x20)%x02%(trailers:key=Bd-Token,valueonly,separator=%x20)"
+_FORMAT = (
+    "%x01%H%x02%s%x02%(trailers:key=Bd-Uid,valueonly,separator=%x20)%x02%(trailers:key=Bd-Token,valueonly,separator=%x20)"
+    "%x02%(trailers:key=Bd-Op,valueonly,separator=%x20)"
+)
 
 
 class Commit(NamedTuple):
@@ -52,7 +56,7 @@ def history(repository: Path, tip: str, env: Mapping[str, str]) -> list[Commit]:
     files: dict[str, dict[str, bytes]] = {}
     found: list[Commit] = []
     for part, changed in zip(parts, changes, strict=True):
-        oid, subject, uids, tokens = part.partition("\n")[0].split("\x02")
+        oid, subject, uids, tokens, form = part.partition("\n")[0].split("\x02")
         for path, blob in changed:
             files.pop(path, None)
             if blob.strip("0"):
@@ -68,8 +72,13 @@ def history(repository: Path, tip: str, env: Mapping[str, str]) -> list[Commit]:
                     beads[key[0]] = bead
                 elif path in dict(changed):
                     torn.append(path)
-        found.append(Commit(oid, subject, tuple(uids.split()), beads, tuple(torn), frozenset(tokens.split())))
+        found.append(Commit(oid, subject, tuple(uids.split()), beads, tuple(torn), frozenset(tokens.split()) | _presented(form)))
     return found
+
+
+def _presented(form: str) -> frozenset[str]:
+    """The tokens under which an operation was asked for; one that also wins claims names only theirs in its trailers."""
+    return frozenset((json.loads(form).get("tokens") or {}).values()) if form else frozenset()
 
 
 def _documents(path: str, data: bytes) -> dict[str, bytes]:
