@@ -6,14 +6,13 @@ works again, every clone writes once more, and the rules of tests/torture/checke
 
 from __future__ import annotations
 
-import gc
 import itertools
 import json
 import os
 import random
 import tempfile
 import traceback
-from contextlib import closing, contextmanager, suppress
+from contextlib import closing, suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from bd.cli.app import open_clone
@@ -68,18 +67,6 @@ _SETTINGS = {"retry_time": "20s", "lock_timeout": "20s", "fresh_time": "2s"}
 
 # Where the caches of the clones are best kept, where there is such a folder.
 _IN_MEMORY = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
-
-
-@contextmanager
-def _uncollected() -> Iterator[None]:
-    """Look for no cycles meanwhile: nearly all that a history makes lives as long as it does, and one takes a few megabytes."""
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_enabled:
-            gc.enable()
 
 
 class Rates(NamedTuple):
@@ -155,8 +142,7 @@ class History:
 
     def run(self) -> list[str]:
         """Live through it. Returns what is wrong, as sentences; empty where every rule holds."""
-        temporary = tempfile.TemporaryDirectory(prefix="histories-", dir=_IN_MEMORY, ignore_cleanup_errors=True)
-        with temporary as folder, _uncollected():
+        with tempfile.TemporaryDirectory(prefix="histories-", dir=_IN_MEMORY, ignore_cleanup_errors=True) as folder:
             try:
                 return self._run(folder)
             except Exception:
