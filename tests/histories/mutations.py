@@ -1,7 +1,6 @@
 """Broken products: each takes one protection away, and the histories have to notice.
 
-`MUTATIONS` maps a name to a `Mutation`. Those of `REVERTED` put back a fault that tests with real git once found in bd,
-as it was before it was fixed.
+`MUTATIONS` maps a name to a `Mutation`. Those of `REVERTED` put back a fault that bd once had, as it was before it was fixed.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ from bd.store.memory.local_state import MemoryEntry
 from bd.store.memory.server import MemoryRemote
 from bd.store.replica import Replica
 from bd.store.snapshot import CachedSnapshot
-from bd.store.transaction import driver, offline, outcome, unpublished, verdict
+from bd.store.transaction import driver, offline, outcome, recovery, transitions, unpublished, verdict
 from bd.store.transaction.batch import Batches
 from bd.store.transaction.drafts import Chain
 from bd.store.transaction.verdict import Verdict
@@ -276,3 +275,37 @@ def doubt_forgotten(patch: pytest.MonkeyPatch) -> None:
 def texts_dropped(patch: pytest.MonkeyPatch) -> None:
     """A text whose push got no answer and never arrived is dropped."""
     patch.setattr(unpublished, "give_up", lambda *_: "")
+
+
+# A request that gets no answer and comes late, a server that refuses, and processes that die.
+_LATE = ("late", "declined", "dies")
+
+
+@breaks("nothing_denied_is_there", seed=72, only=_LATE, was_fixed=True)
+def refusals_too_soon(patch: pytest.MonkeyPatch) -> None:
+    """A refusal is final although a request for the operation may still come to other clones, which carry it out."""
+    patch.setattr(transitions, "_may_land_yet", lambda *_: False)
+
+
+@breaks("nothing_denied_is_there", seed=328, only=_LATE, was_fixed=True)
+def neighbours_requests_forgotten(patch: pytest.MonkeyPatch) -> None:
+    """A settled operation's entry goes, with what its author knew of requests that it made for its neighbours."""
+    patch.setattr(recovery._Look, "_await_others", lambda *_: False)
+
+
+@breaks("nothing_denied_is_there", seed=328, only=_LATE, was_fixed=True)
+def unanswered_requests_written_off(patch: pytest.MonkeyPatch) -> None:
+    """What a dead process asked other clones for without an answer counts as never sent."""
+    patch.setattr(recovery, "_may_arrive", lambda *_: False)
+
+
+@breaks("unknown_is_settled", seed=5, only=_LATE, was_fixed=True)
+def text_overwritten_by_a_neighbours(patch: pytest.MonkeyPatch) -> None:
+    """The journal names only the commits of the last push, which can be of neighbours alone."""
+    lost = unpublished._lost
+
+    def of_the_last_push(replica: Replica, entry: Any) -> Any:
+        entry.data.pop("own", None)
+        return lost(replica, entry)
+
+    patch.setattr(unpublished, "_lost", of_the_last_push)

@@ -89,6 +89,7 @@ def _values(snapshot: Snapshot) -> dict[str, list[Any]]:
         "critical": [True, False],
         "is_ready": [None, True],
         "unfinished": [False, True],
+        "takes_over": [False, True],
         "step": [Step(bead_id, is_close) for bead_id in ids for is_close in (False, True)],
         "within": [None],
         "each": [lambda parent: (parent.id,)],

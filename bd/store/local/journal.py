@@ -43,7 +43,8 @@ class Entry:
 
     begun (nothing pushed), waiting (for whoever holds the clone's lock: local.py), asked (its intent is on the
     remote: requests.py), pushing (may have landed), unknown (its author was told so), won (landed, its author died
-    before it could say so). `batch` are the answers to the operations in those commits, by uid.
+    before it could say so). `batch` are the answers to the operations in those commits, by uid. `own` is the last commit that was
+    built of the entry's operation; those pushed later can be its neighbours' alone.
     """
 
     __slots__ = ("_descriptor", "_end", "data", "path")
@@ -319,6 +320,7 @@ _KINDS: dict[str, type | tuple[type, ...]] = {
     "uid": str,
     "verb": str,
     "commits": (list, type(None)),
+    "own": (str, type(None)),
     "tokens": (list, type(None)),
     "base": (str, type(None)),
     "batch": (dict, type(None)),

@@ -21,7 +21,7 @@ from bd.store.transaction import effects, finish, offline, recovery, unpublished
 from bd.store.transaction.batch import won
 from bd.store.transaction.effects import REMOTE, TRUSTED
 from bd.store.transaction.states import Failed, Fetching, Settled, on_one_line, work_of
-from bd.store.transaction.transitions import doubts, next_state
+from bd.store.transaction.transitions import doubts, final_results, next_state
 from bd.store.transaction.verdict import Verdict
 
 if TYPE_CHECKING:
@@ -296,8 +296,11 @@ class Transaction:
         batch = effect.batch
         commits = self._repo.write_commits(batch.base, batch.chain.drafts)
         change = batch.decided.get(effect.own, (None, None))[0] if effect.own else None
-        answers = {uid: answer.of_result(*result) for uid, result in batch.decided.items()} if len(batch.decided) > 1 else {}
+        results = final_results(self._work, batch) if len(batch.decided) > 1 else {}
+        answers = {uid: answer.of_result(*result) for uid, result in results.items()}
         tokens = won(change, batch.chain.base, effect.inherited)
+        pairs = zip(batch.chain.steps, commits, strict=True)
+        own = next((commit for step, commit in pairs if step.operation.uid == effect.own), self._entry.data.get("own"))
         self._entry.write(
             durably=False,
             state="pushing",
@@ -306,6 +309,7 @@ class Transaction:
             tokens=tokens,
             hand=self._work.facts.hand,
             batch=answers,
+            own=own,
         )
         return effects.Built(tuple(commits))
 

@@ -166,7 +166,7 @@ class _Look:
                 self._landed += commits[-1:]
                 self._pass_on(data, commits)
             self._give_up(entry, is_settled=True)
-            if not held:
+            if not held and not self._await_others(entry):
                 entry.remove()
             elif data["state"] != "won":
                 entry.write(state="won")
@@ -212,15 +212,21 @@ class _Look:
             entry.write(gone=not listed)
             self._is_unsure = self._is_unsure or not listed
             return "waiting"
-        if _may_arrive(data, self._replica.runtime):
-            for uid, oid in requests.items():
-                self._may_land[uid] = {
-                    "asked_on": data.get("asked_on") or "",
-                    "intents": {uid: oid},
-                    "unanswered_since_s": data["unanswered_since_s"],
-                }
-            return "waiting"
-        return ""
+        return "waiting" if self._await(data, requests) else ""
+
+    def _await(self, data: Mapping[str, Any], requests: Mapping[str, str]) -> bool:
+        """Note requests whose push got no answer as what may still land. Return whether there are any."""
+        if not requests or not _may_arrive(data, self._replica.runtime):
+            return False
+        shared = {"asked_on": data.get("asked_on") or "", "unanswered_since_s": data["unanswered_since_s"]}
+        self._may_land.update({uid: {**shared, "intents": {uid: oid}} for uid, oid in requests.items()})
+        return True
+
+    def _await_others(self, entry: JournalEntry) -> bool:
+        """The same for those that a settled operation's author made for its neighbours: only its entry knows of them."""
+        requests: Mapping[str, str] = entry.data.get("intents") or {}
+        known = {entry.uid, *self._heard, *self._left}
+        return self._await(entry.data, {uid: oid for uid, oid in requests.items() if uid not in known})
 
     def _pass_on(self, data: Mapping[str, Any], commits: list[str]) -> None:
         """Answer the processes whose operations a dead one had carried out."""

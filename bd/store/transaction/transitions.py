@@ -281,7 +281,7 @@ def _deciding(state: Deciding, event: Decided, now_s: float) -> State:
         return _ended(work, refusal or next(iter(work.declined.values())))
     if work.asked:
         return Withdrawing(work, "follow", batch)
-    return Following(_with_batch(work, batch), batch, None)
+    return _told(work, batch)
 
 
 def _building(state: Building, event: Built, now_s: float) -> State:
@@ -362,7 +362,7 @@ def _declined(state: Pushed, now_s: float) -> State:
     operation, error = attempt.step.operation, verdict.refused_by_server(state.verdict.words)
     if error.data.get("scope") == "hub":  # whatever this clone pushes: it waits until that is repaired
         return _away(work, error, in_doubt=_in_doubt(work))
-    if not work.unanswered and any(operation.uid == member.uid for member in work.open):
+    if any(operation.uid == member.uid and not _may_land_yet(work, member) for member in work.open):
         return Declined(work, attempt, operation, error)
     return _without(work, operation.uid, error)  # unpublished anyway, or still in doubt
 
@@ -393,7 +393,10 @@ def _landed(state: Pushed, now_s: float) -> State:
         return _in_time(_backing_off(work), now_s)
     batch = work.batches[commit]
     work = _with_landed(work, batch)
-    return Fetching(work, REMOTE) if work.open else Following(work, batch, commit)
+    # A neighbour that it refused without being sure takes over itself again.
+    if any(member is work.own or member.uid not in batch.decided for member in work.open):
+        return Fetching(work, REMOTE)
+    return Following(work, batch, commit)
 
 
 def _lost(work: Work, attempt: Attempt, found: Verdict, event: Learned, now_s: float) -> State:
@@ -453,6 +456,11 @@ def doubts(work: Work, member: Member) -> bool:
     return member.in_doubt or member.uid in work.findings.may_land
 
 
+def _may_land_yet(work: Work, member: Member) -> bool:
+    """Return whether an operation may still reach the hub by something that got no answer and can't be taken back."""
+    return bool(work.unanswered or member.may_arrive) or member.uid in work.findings.may_land
+
+
 def _withdrawing(state: Withdrawing, event: Withdrawn, now_s: float) -> State:
     work = state.work.with_members(lambda member: member.forgotten() if member.uid in event.gone else member)
     are_gone = not work.asked
@@ -460,7 +468,7 @@ def _withdrawing(state: Withdrawing, event: Withdrawn, now_s: float) -> State:
         return _in_time(_backing_off(work), now_s)
     if state.then == "follow":
         if are_gone and state.batch:
-            return Following(_with_batch(work, state.batch), state.batch, None)
+            return _told(work, state.batch)
         return _in_time(Fetching(work, REMOTE), now_s)
     if are_gone or not work.late_looks:
         return _out_of_time(work)
@@ -476,9 +484,21 @@ def _following(state: Following, event: Followed, now_s: float) -> State:
     return Settled(state.work, event.outcome, event.all_heard)
 
 
+def _told(work: Work, batch: Batch) -> State:
+    """End with what a batch decided that is not to be pushed."""
+    work = _with_batch(work, batch)
+    return Following(work, batch, None) if work.own is None or work.own.is_settled else _ended(work, give_up.doubt())
+
+
 def _with_batch(work: Work, batch: Batch) -> Work:
     """Settle what a batch decided: the hub has it, or it changes nothing there."""
-    return work.with_results({uid: Result(*decided) for uid, decided in batch.decided.items()})
+    return work.with_results(final_results(work, batch))
+
+
+def final_results(work: Work, batch: Batch) -> dict[str, Result]:
+    """Return what a batch decided, by uid, without refusals of operations that something else may still bring to the hub."""
+    unsure = {member.uid for member in work.open if _may_land_yet(work, member)}
+    return {uid: Result(*decided) for uid, decided in batch.decided.items() if decided[1] is None or uid not in unsure}
 
 
 def _with_landed(work: Work, batch: Batch) -> Work:

@@ -83,7 +83,7 @@ def set_aside(replica: Replica, operation: Operation, commit: str, error: Server
 
 def _lost(replica: Replica, entry: JournalEntry) -> _Lost | None:
     """Find the operation behind an entry: from the pushed commit, from the request, or from its form."""
-    for commit in entry.data.get("commits") or ():
+    for commit in (*(entry.data.get("commits") or ()), *filter(None, (entry.data.get("own"),))):
         _, text = commit_message.split_commit(replica.repo.objects.read(commit) or b"")
         form = commit_message.form_of(text)
         if form is not None and form["uid"] == entry.uid:
