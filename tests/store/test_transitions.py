@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import ast
+import functools
+import inspect
+import re
 from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
@@ -14,7 +18,7 @@ from bd.core.errors import BdError, Contention, NoHub, RemoteLags, RemoteUnreach
 from bd.store.contract import PushAnswer, PushLine, SideRef
 from bd.store.group_commit.member import Member, Result
 from bd.store.group_commit.requests import NOBODY, Asked, Others
-from bd.store.transaction import effects, states
+from bd.store.transaction import effects, states, transitions
 from bd.store.transaction.batch import Batch
 from bd.store.transaction.effects import PUBLISHED, REMOTE, TRUSTED
 from bd.store.transaction.outcome import Outcome
@@ -26,6 +30,7 @@ from bd.store.transaction.verdict import Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from typing import TypeGuard
 
 TIP, NEWER, RETRY_S = "1" * 40, "2" * 40, 10.0
 BRANCH = "refs/heads/main"
@@ -726,11 +731,51 @@ def test_what_a_clone_follows_is_its_own_commit_or_the_tip() -> None:
     assert (seen.tip, seen.base, seen.landed, seen.tries) == (TIP, TIP, False, 1)
 
 
-def test_the_protocol_tells_of_every_state() -> None:
+STATES = {name for name, kind in vars(states).items() if isinstance(kind, type) and hasattr(kind, "effect")}
+
+
+@functools.cache
+def edges_in_the_protocol() -> dict[str, set[str]]:
+    """The next states of each state, as the table in docs/protocol.md has them."""
     page = (Path(__file__).parents[2] / "docs" / "protocol.md").read_text(encoding="utf-8")
     table = page.partition("| state | what it does")[2].partition("\n\n")[0]
-    named = {name.strip() for row in table.splitlines()[2:] for name in row.split("|")[1].split(",")}
-    assert named == {name for name, kind in vars(states).items() if isinstance(kind, type) and hasattr(kind, "effect")}
+    rows = [row.split("|")[1:4] for row in table.splitlines()[2:]]
+    return {name.strip(): STATES & set(re.findall(r"\w+", after)) for names, _, after in rows for name in names.split(",")}
+
+
+def edges_in_the_code() -> dict[str, set[str]]:
+    """The states that the function of each state makes, itself or through others. The page has a rule for `_ended`."""
+    functions = {node.name: node for node in ast.parse(inspect.getsource(transitions)).body if isinstance(node, ast.FunctionDef)}
+
+    def made_by(name: str, seen: set[str]) -> set[str]:
+        if name == "_ended":
+            return {"Failed"}
+        calls = [node.func.id for node in ast.walk(functions[name]) if is_call_of_name(node)]
+        inner = [made_by(call, seen | {name}) for call in calls if call in functions and call not in seen]
+        return (STATES & set(calls)).union(*inner)
+
+    return {kind.__name__: made_by(function.__name__, set()) for kind, function in transitions._TRANSITIONS.items()}
+
+
+def is_call_of_name(node: ast.AST) -> TypeGuard[Any]:
+    return isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
+
+
+def test_the_protocol_names_every_state_and_every_edge() -> None:
+    made = edges_in_the_code()
+    assert all(made.values())
+    assert {**edges_in_the_protocol()} == {**made, "Settled": set(), "Failed": set()}
+    assert made.keys() | {"Settled", "Failed"} == STATES
+
+
+def is_in_the_protocol(before: Any, event: Any, after: Any) -> bool:
+    """Return whether the page has this step, by its table or by the rules below it."""
+    was, now = type(before).__name__, type(after).__name__
+    is_settled = bool(before.work.own and before.work.own.is_settled)
+    if isinstance(event, effects.Refused):
+        return now == ("Following" if is_settled and was != "Following" else "Failed")
+    known = edges_in_the_protocol()[was]
+    return now in known or (now == "Following" and "Failed" in known)
 
 
 # --- how it begins, and how it is shown --------------------------------------------------------
@@ -868,7 +913,8 @@ def test_no_sequence_of_reports_loses_or_forgets_anything(data: st.DataObject) -
         before = state.work
         event = data.draw(reports(state))
         now_s += 0.05 + (state.effect.seconds if isinstance(state.effect, effects.Sleep) else 0.0)
-        state = next_state(state, event, now_s)
+        was, state = state, next_state(state, event, now_s)
+        assert is_in_the_protocol(was, event, state), "docs/protocol.md has every step"
         work_ = state.work
         assert work_.mode >= before.mode, "a mode only ever descends"
         assert work_.tries >= before.tries

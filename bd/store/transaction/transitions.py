@@ -1,7 +1,7 @@
 """The transitions of a write: (state, event, time) -> next state. Pure: no I/O and no waiting.
 
 `_TRANSITIONS` at the end names the function of each state; `next_state` calls it. Other functions are parts of these.
-docs/protocol.md explains the protocol, docs/architecture.md the states.
+docs/protocol.md explains the protocol and has the table of states; docs/architecture.md says how to add one.
 """
 
 from __future__ import annotations
