@@ -240,6 +240,70 @@ def test_only_few_start_programs() -> None:
     assert not strangers
 
 
+def block_of(heading: str) -> list[str]:
+    """The lines of the first block under a heading of docs/architecture.md."""
+    page = (PACKAGE.parent / "docs" / "architecture.md").read_text(encoding="utf-8")
+    return page.partition(f"\n## {heading}\n")[2].partition("```text\n")[2].partition("\n```")[0].splitlines()
+
+
+def folder_list() -> dict[str, set[str]]:
+    """What "The folders" lists in each package: modules, and folders with a `/` at the end.
+
+    A line begins with one or more names, and two spaces before what they are; a line that is indented further goes on with it.
+    """
+    listed: dict[str, set[str]] = {"": set()}
+    package = ""
+    for line in block_of("The folders")[1:]:
+        indent = len(line) - len(line.lstrip())
+        names = line.strip().partition("  ")[0].split()
+        if indent == 2:
+            package = names[0]
+            listed[""].add(package)
+            listed[package] = set()
+        elif indent == 4:
+            listed[package].update(name if name.endswith("/") else name.removesuffix(".py") for name in names)
+    return listed
+
+
+def test_the_folder_list_names_every_package() -> None:
+    """And all modules of those packages that it lists by module: a new one is put where the next reader looks for it."""
+    listed = folder_list()
+    packages = {module.removesuffix("__init__.py") for module in MODULES if module.endswith("/__init__.py")}
+    assert {f"{above}{name}" for above, names in listed.items() for name in names if name.endswith("/")} == packages
+    for package in ("core/", "policy/", "store/"):
+        inside = {module.removeprefix(package).removesuffix(".py") for module in MODULES if module.startswith(package)}
+        assert {name for name in listed[package] if not name.endswith("/")} == {
+            name for name in inside if "/" not in name and name != "__init__"
+        }, package
+
+
+def test_the_folder_list_mentions_only_modules_that_exist() -> None:
+    known = {*MODULES, *(Path(module).name for module in MODULES)}
+    assert set(re.findall(r"[\w/]+\.py", "\n".join(block_of("The folders")))) - known == set()
+
+
+def test_the_page_has_the_layers_of_the_linter() -> None:
+    """Those of all packages, and those of core."""
+    contracts = tomllib.loads((PACKAGE.parent / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"]
+    layers = {contract["name"]: contract["layers"] for contract in contracts if contract["type"] == "layers"}
+    packages, core = " ".join(line.strip() for line in block_of("Layers")).split("core: ")
+    assert packages.strip().split(" -> ") == [layer.replace("bd.", "") for layer in layers["The layers of docs/architecture.md"]]
+    assert core.split(" -> ") == layers["The layers of core"]
+
+
+def test_only_the_driver_moves_the_hub_branch() -> None:
+    """A push without a commit moves side refs alone."""
+    movers = {
+        module
+        for module in MODULES
+        if "remote.push(" in (text := (PACKAGE / module).read_text(encoding="utf-8"))
+        for node in ast.walk(ast.parse(text))
+        if isinstance(node, ast.Call) and dotted(node.func).endswith("remote.push")
+        if not (isinstance(node.args[0], ast.Constant) and node.args[0].value is None)
+    }
+    assert movers == {"store/transaction/driver.py"}
+
+
 def test_only_two_modules_start_git() -> None:
     users = {module for module in MODULES if "bd.store.git.process" in read(module).imports}
     assert users == {
