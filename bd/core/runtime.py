@@ -47,5 +47,5 @@ if TYPE_CHECKING:
             ...
 
         def on_step(self, name: str) -> None:
-            """Called when a write reaches a step (docs/protocol.md). Does nothing in production; tests act here."""
+            """Called when a write reaches a step (docs/architecture.md, "Tests"). Does nothing in production; tests act here."""
             ...

@@ -1,7 +1,7 @@
 """The storage of a hub: git and YAML. Other packages use `Clone` and the values exported here, nothing deeper.
 
 Read clone.py first (reads and writes of one clone), then transaction/driver.py (the loop of docs/protocol.md).
-- transaction/ is the only way to write. The outcome of a push is read from the hub, never from an exit status.
+- transaction/ is the only way to write. The outcome of a push comes from the server's answer or a fetch, not from an exit status.
 - snapshot.py presents a commit as values; cache/ makes that fast, and may be deleted at any time.
 - local/ holds what only this clone knows; a crash loses what was not synced to disk, and nothing relies on it.
 """

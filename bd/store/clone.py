@@ -42,7 +42,10 @@ if TYPE_CHECKING:
         """Turns stored forms of operations back into operations."""
 
         def read(self, clone: Clone, form: Mapping[str, Any]) -> Operation:
-            """Read an operation from its JSON form. Raises KeyError or TypeError if this version does not know it."""
+            """Read an operation from its JSON form.
+
+            Raises UnknownOperation for a form that only a newer bd can read, KeyError or TypeError for one that is damaged.
+            """
 
         def by_difference(
             self, clone: Clone, commit: str, parent: str, author: str, *, uid: str | None, force: bool, reason: str | None

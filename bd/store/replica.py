@@ -1,4 +1,4 @@
-"""The hub as one clone holds it: its view, its snapshots, its lock. Whatever changes the hub is written by driver.py.
+"""The hub as one clone holds it: its view, its snapshots, its lock. Only driver.py moves the hub branch.
 
 The view is a private ref: the last published tip plus what this clone has not published yet. Without a remote it is the hub
 branch itself. Reads never use the checked-out branch or the working tree.
@@ -220,7 +220,8 @@ class Replica:
     def begin_write(self, *, fetch: bool = True) -> None:
         """Take the writer lock, then start the fetch, so that it runs while the rest is imported.
 
-        Without `fetch` it starts only when it is waited for: something else has to be listed first.
+        A clone that fetched less than `fresh_time` ago starts none (`was_fresh`). Without `fetch` it starts only when it is
+        waited for: something else has to be listed first.
         """
         if self._held is None:
             self._begin(self.lock().__enter__(), fetch=fetch)

@@ -351,7 +351,10 @@ class Cache:
             self._underived.append((snapshot, ids))
 
     def write_derived(self) -> None:
-        """Derive what was noted, and write all of it. Best effort: skipped if the file is busy or has moved on."""
+        """Derive what was noted, and write all of it. The writing is skipped if the file is busy or has moved on.
+
+        Raises whatever a derivation raises.
+        """
         noted, self._underived = self._underived, []
         for snapshot, ids in noted:
             if snapshot.commit == self.commit:

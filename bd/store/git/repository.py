@@ -1,4 +1,4 @@
-"""Git commands as typed methods, and the translation of every git error. The only module that starts git.
+"""Git commands as typed methods, and the translation of every git error. It starts git; apart from it only discovery.py does.
 
 Reads and claims use git's plumbing: `cat-file --batch`, `fast-import`, `diff-tree -z` and `push --porcelain` each do in one
 process what porcelain does in five, and cost less than importing GitPython, which only create.py uses.

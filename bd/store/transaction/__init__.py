@@ -1,4 +1,4 @@
-"""The only code that writes to the hub, as a state machine. Read states.py and transitions.py first, with docs/protocol.md.
+"""The only code that moves the hub branch, as a state machine. Read states.py and transitions.py first, with docs/protocol.md.
 
 - queue.py: the journal entry and the clone's lock around one write.
 - states.py: what a write knows and the effect it asks for next; effects.py: the effects and the events they can report;
@@ -8,5 +8,5 @@
   unreachable.
 - recovery.py: what killed processes left in the journal; unpublished.py: operations that never reached the hub; replay.py:
   deciding unpublished commits again on a newer tip.
-- The outcome of a push is always read from the hub, never taken from an exit status.
+- The outcome of a push comes from the server's answer or from a fetch, never from an exit status.
 """

@@ -1,7 +1,8 @@
-"""The driver of a write: carries out on git the effects that the states ask for, and reports the events. The only writer.
+"""The driver of a write: carries out on git the effects that the states ask for, and reports the events.
 
-Git's fast-forward push is the compare-and-swap. The outcome is always read from the hub (is our commit in the tip? did the tip
-move?), never taken from an exit status.
+Only this module moves the hub branch; side refs also move without it (heartbeat/side_refs.py). Git's fast-forward push is the
+compare-and-swap. Its outcome comes from the server's answer or from a fetch (is our commit in the tip? did the tip move?), never
+from an exit status.
 """
 
 from __future__ import annotations
@@ -37,7 +38,8 @@ if TYPE_CHECKING:
     from bd.store.transaction.recovery import Findings
     from bd.store.transaction.states import State, Work
 
-# The step names that a Runtime hears of (`on_step`), just before the effect is carried out.
+# The step names that a Runtime hears of (`on_step`), just before the effect is carried out. Some effects report further steps
+# while they are carried out: asked, checked-out, refs, keep.
 _STEPS = {
     effects.Fetch: "look",
     effects.Build: "build",

@@ -24,7 +24,8 @@ if TYPE_CHECKING:
     from bd.store.transaction.verdict import Verdict
 
 # The sources of the hub's tip. TRUSTED: the last fetch, if it was a moment ago and nothing is unpublished here;
-# PUBLISHED: what a push that lost its race has fetched; REMOTE: a new fetch.
+# PUBLISHED: the newest tip that this clone has, without a fetch (after a lost race); REMOTE: a new fetch. If the race is known from
+# the push's answer alone, nothing was fetched, and PUBLISHED is still the old tip.
 TRUSTED, PUBLISHED, REMOTE = "trusted", "published", "remote"
 
 

@@ -43,7 +43,7 @@ class Arrival(NamedTuple):
 def arrive(replica: Replica, arrival: Arrival, own: Member | None, batches: Batches, on_step: Callable[[str], None]) -> Outcome:
     """Keep what was refused; move the private refs, the checkout and the cache.
 
-    Errors here become notes: the write itself is done.
+    An error here becomes a note, because the write itself is done. A sync that pushed nothing raises it.
     """
     try:
         outcome = _come_along(replica, arrival, batches, on_step, counts=own is None)

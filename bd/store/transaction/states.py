@@ -38,7 +38,7 @@ class Facts(Value):
     """Facts about a write that are known when the lock is taken and do not change.
 
     `hand` is the tip of a person's commits to publish as well. `first_view` is where this clone stood. `may_ask`: other clones
-    may be asked, because nothing here can be published by this clone alone.
+    may be asked, because there is a remote and nothing here that only this clone can publish.
     """
 
     branch: str
