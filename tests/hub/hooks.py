@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import os
 import shutil
+import sys
 from typing import TYPE_CHECKING
 
 from tests.truth import git
@@ -46,6 +47,45 @@ def git_wrapper(folder: Path, script: str) -> dict[str, str]:
     )
     path.chmod(0o755)
     return {"PATH": f"{folder}{os.pathsep}{os.environ['PATH']}"}
+
+
+# How a server's report on a push can be spoilt, once the refs have moved: what comes in its place.
+SPOILT_REPORTS = {
+    "no line for any ref": "side(pkt(b'unpack ok\\n') + b'0000') + b'0000'",
+    "nothing": "b''",
+    "an end at once": "side(b'0000') + b'0000'",
+    "an unknown verdict": "side(pkt(b'unpick ok\\n') + b'0000') + b'0000'",
+    "an unknown line": "side(pkt(b'unpack ok\\n') + pkt(b'garbage') + b'0000') + b'0000'",
+    "an unknown answer for a ref": "side(pkt(b'unpack ok\\n') + pkt(b'so refs/heads/main\\n') + b'0000') + b'0000'",
+    "words outside of the protocol": "b'Internal Server Error'",
+    "a broken line": "side(pkt(b'unpack ok\\n') + b'00')",
+}
+
+
+def spoil_reports(clone: Clone, folder: Path, report: str) -> Path:
+    """Let the clone's remote take pushes and spoil its report. Until the file that is returned is gone, fetches then fail."""
+    pushed, receive, upload = folder / "pushed", folder / "receive", folder / "upload"
+    receive.write_text(
+        f"#!{sys.executable} -S\n"
+        "import pathlib, subprocess, sys\n"
+        "pkt = lambda data: b'%04x' % (len(data) + 4) + data\n"
+        "side = lambda data: pkt(b'\\1' + data)\n"
+        "server = subprocess.Popen(['git', 'receive-pack', sys.argv[1]], stdout=subprocess.PIPE)\n"
+        "line = b''\n"
+        "while line != b'0000':\n"
+        "    line = server.stdout.read(4)\n"
+        "    line += server.stdout.read(max(int(line, 16) - 4, 0))\n"
+        "    sys.stdout.buffer.write(line)\n"
+        "sys.stdout.flush()\n"
+        "server.stdout.read()\n"
+        f"pathlib.Path({str(pushed)!r}).touch()\n"
+        f"sys.stdout.buffer.write({report})\n"
+    )
+    upload.write_text(f'#!/bin/sh\n[ -e {pushed} ] || exec git upload-pack "$@"\nexit 1\n')
+    for name, path in (("receivepack", receive), ("uploadpack", upload)):
+        path.chmod(0o755)
+        git(clone.path, "config", f"remote.origin.{name}", str(path))
+    return pushed
 
 
 @contextlib.contextmanager

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from bd.core import times
-from tests.hub.hooks import git_wrapper, hook
+from tests.hub.hooks import SPOILT_REPORTS, git_wrapper, hook, spoil_reports
 from tests.race.history import operations, subjects
 from tests.race.seeds import seed
 from tests.running import BD, run_here
@@ -124,6 +124,26 @@ def test_a_push_of_which_nothing_is_known_leaves_an_unknown_write(clone: Clones,
     again = alice.bd("claim", "--next", "--agent", "coder", "--json")
     assert again.json[0]["id"] == "hub-a"
     assert again.json[0]["claim"]["token"] == won.claim.token
+    assert len(subjects(hub, "claim")) == 1
+
+
+@pytest.mark.parametrize("report", SPOILT_REPORTS)
+def test_a_report_that_does_not_name_the_branch_leaves_an_unknown_write(
+    report: str, clone: Clones, hub: Path, tmp_path: Path
+) -> None:
+    """Git prints a rejection all the same (`[remote failure]`), or an error of its own. The server has said neither."""
+    alice = clone("alice")
+    seed(alice, "hub-a", "hub-b")
+    pushed = spoil_reports(alice, tmp_path, SPOILT_REPORTS[report])
+    told = alice.here("claim", "--next", "--agent", "coder", "--json", code=6).json
+    assert (told["code"], told["written"]) == ("remote_unreachable", "unknown")
+    pushed.unlink()
+    git(alice.path, "config", "--unset", "remote.origin.receivepack")
+    won = tip_bead(hub, "hub-a")
+    assert won is not None
+    assert won.claim is not None
+    again = alice.here("claim", "--next", "--agent", "coder", "--json").json
+    assert again[0]["claim"]["token"] == won.claim.token
     assert len(subjects(hub, "claim")) == 1
 
 

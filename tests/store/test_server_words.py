@@ -7,6 +7,7 @@ import pytest
 from bd.core.errors import BdError, RemoteUnreachable, ServerRefused
 from bd.store.contract import PushAnswer, PushLine
 from bd.store.git import server_words
+from bd.store.git.porcelain import push_lines
 from bd.store.transaction import verdict
 
 BRANCH = "refs/heads/main"
@@ -146,6 +147,13 @@ PUSHES: dict[str, tuple[PushAnswer, str, str | None]] = {
     "a gateway's time-out": (PushAnswer({}, f"error: RPC failed; HTTP 504 curl 22 The requested URL returned error: 504\n{CUT}"), "unknown", None),
     "408": (PushAnswer({}, f"error: RPC failed; HTTP 408 curl 22 The requested URL returned error: 408\n{CUT}"), "unknown", None),
     "a line that fell silent": (PushAnswer({}, "fatal: read error: Connection timed out"), "unknown", None),
+    "a report without an end": (PushAnswer({}, f"error: unexpected flush packet while reading remote unpack status\n{CUT}"), "unknown", None),
+    "a report that git can't read": (PushAnswer({}, "error: unable to parse remote unpack status: unpick"), "unknown", None),
+    "a report with an unknown line": (PushAnswer({}, "error: invalid status line from remote: huh"), "unknown", None),
+    "a report with an unknown answer": (PushAnswer({}, "error: invalid ref status from remote: so"), "unknown", None),
+    "words in the place of a report": (PushAnswer({}, f"fatal: protocol error: bad line length character: Inte\n{CUT}"), "unknown", None),
+    "a network that went while git read": (PushAnswer({}, "fatal: read error: No route to host"), "unknown", None),
+    "a pack that can't be unpacked": (PushAnswer({}, "error: remote unpack failed: index-pack abnormal exit"), "refused", None),
     "a cut line after a hook's error": (PushAnswer({}, f"remote: error: one of the checks is slow\n{CUT}"), "unknown", None),
     "a cut line": (PushAnswer({}, f"error: RPC failed; curl 56 recv failure\n{CUT}\nfatal: early EOF"), "unknown", None),
     "a cut line after words": (PushAnswer({}, f"remote: Checking the policy ...\n{CUT}"), "unknown", None),
@@ -165,3 +173,29 @@ def test_what_a_server_says_of_a_push(what: str) -> None:
         assert (error.exit_code, error.data.get("scope")) == (5, scope)
         for said in answer.words.replace(CUT, "").replace(RIGHTS, "").splitlines():
             assert said.removeprefix("remote: ").removeprefix("fatal: ") in error.message
+
+
+@pytest.mark.parametrize(
+    "words", ["fatal: read error: No route to host", "fatal: protocol error: bad line length character: unable to access"]
+)
+def test_what_was_cut_off_while_git_read_the_answer_was_sent(words: str) -> None:
+    assert not server_words.never_sent(words)
+
+
+# Git's rejections of a ref. The first were made before anything was sent, or are the server's own.
+REPORTED = (
+    "[rejected] (non-fast-forward)", "[rejected] (fetch first)", "[rejected] (stale info)", "[rejected] (already exists)",
+    "[rejected] (needs force)", "[rejected] (remote ref updated since checkout)", "[rejected] (atomic push failed)",
+    "[rejected] (remote does not support deleting refs)", "[remote rejected] (pre-receive hook declined)",
+    "[remote rejected] (atomic push failure)", "[remote rejected] (unpacker error)",
+)  # fmt: skip
+UNREPORTED = (
+    "[remote failure] (remote failed to report status)", "[remote rejected] (expecting report)",
+    "[remote rejected] (proc-receive failed to report status)",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("summary", [*REPORTED, *UNREPORTED])
+def test_what_git_says_for_a_server_that_was_silent_is_no_answer(summary: str) -> None:
+    lines = push_lines(f"To origin\n!\tHEAD:{BRANCH}\t{summary}\nDone\n".encode())
+    assert list(lines) == ([BRANCH] if summary in REPORTED else [])

@@ -26,6 +26,11 @@ _FILE = ":100"
 _PLAIN = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-/"
 
 
+# Git's own words for a ref of which the server has said nothing: it may have moved all the same. Over HTTP, older gits pass the
+# second on as if it were the server's. Every other rejection is either the server's, or made before anything was sent.
+_UNREPORTED = ("failed to report status", "expecting report")
+
+
 def is_ref(text: str) -> bool:
     """Return whether the text can be a ref's full name."""
     if text.startswith("refs/") and not text.strip(_PLAIN):
@@ -79,11 +84,11 @@ def remote_refs(out: bytes) -> dict[str, str]:
 
 
 def push_lines(out: bytes) -> dict[str, PushLine]:
-    """Parse the output of `push --porcelain`, one line per ref."""
+    """Parse the output of `push --porcelain`, one line per ref. A ref that the server has not reported on is left out."""
     lines: dict[str, PushLine] = {}
     for line in _text(out).split("\n"):
         parts = line.split("\t")
-        if len(parts) >= 3 and len(parts[0]) == 1:
+        if len(parts) >= 3 and len(parts[0]) == 1 and not any(words in parts[2] for words in _UNREPORTED):
             lines[parts[1].rpartition(":")[2]] = PushLine(parts[0], parts[2])
     return lines
 

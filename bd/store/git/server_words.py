@@ -140,7 +140,6 @@ _PASSING_SIGNS = (
     "stale info",
     "already exists",
     "atomic push failed",
-    "failed to report status",
     "no space left",
     "out of memory",
     "cannot allocate memory",
@@ -171,8 +170,25 @@ _POLICY_SIGNS = (
 )
 _PROTECTED = ("protected branch",)
 # The connection broke: whatever was sent may have arrived.
-_CUT_OFF = ("hung up", "unexpected disconnect", "rpc failed", "sideband", "broken pipe", "reset by peer", "early eof")
-_CUT_OFF_OR_SILENT = (*_CUT_OFF, "timed out")
+_CUT_OFF = (
+    "hung up",
+    "unexpected disconnect",
+    "rpc failed",
+    "sideband",
+    "broken pipe",
+    "reset by peer",
+    "early eof",
+    "read error",
+)
+# The answer can't be read: the same.
+_GARBLED = (
+    "protocol error",
+    "unexpected flush packet",
+    "parse remote unpack status",
+    "status line from remote",
+    "ref status from",
+)
+_NO_ANSWER = (*_CUT_OFF, *_GARBLED, "timed out")
 # Git failed before it sent anything.
 _NOT_REACHED = (
     "could not read from remote repository",
@@ -245,14 +261,17 @@ def of_push(words: str) -> Meaning:
 def never_sent(words: str) -> bool:
     """Return whether a push failed before anything was sent, so that it can't land later."""
     told = words.lower()
-    return any(sign in told for sign in _NOT_REACHED) and not any(sign in told for sign in _CUT_OFF)
+    return any(sign in told for sign in _NOT_REACHED) and not any(sign in told for sign in (*_CUT_OFF, *_GARBLED))
 
 
 def says_why(words: str) -> bool:
-    """Return whether a push without an answer for the branch gives a reason. If not, the connection was cut, and it may still land."""
+    """Return whether a push without an answer for the branch gives a reason.
+
+    If not, the connection was cut, or the answer can't be read; it may still land.
+    """
     if any(sign in words.lower() for sign in _POLICY_SIGNS):
         return True
-    is_cut = any(sign in words.lower() for sign in _CUT_OFF_OR_SILENT)
+    is_cut = any(sign in words.lower() for sign in _NO_ANSWER)
     for line in words.splitlines():
         told = line.strip().lower().removeprefix("remote: ")
         status = _http_status(told)
@@ -260,11 +279,7 @@ def says_why(words: str) -> bool:
             return True
         if is_cut and line.strip().startswith("remote: "):  # a hook said something, and may have gone on
             continue
-        if (
-            told.startswith(_ENDS_BADLY)
-            and not told.startswith(_FRAMING)
-            and not any(sign in told for sign in _CUT_OFF_OR_SILENT)
-        ):
+        if told.startswith(_ENDS_BADLY) and not told.startswith(_FRAMING) and not any(sign in told for sign in _NO_ANSWER):
             return status < 500
     return False
 
