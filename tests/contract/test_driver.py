@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from bd.cli import app
+from bd.core import versions
 from bd.core.errors import NewerFormat, RemoteUnreachable, TryAgain
 from bd.operations.beads import Comment
 from bd.operations.create import Create
 from bd.operations.heartbeat import Reassign
 from bd.store.contract import VIEW, Draft
+from bd.store.group_commit import local
 from bd.store.memory.place import MemoryPlace
 from tests.contract.machine import Faults, FaultyRemote
 from tests.contract.test_recovery import Scene, asked
@@ -255,3 +257,28 @@ def test_what_a_dead_neighbour_has_carried_out_is_not_done_again(scene: Scene) -
     assert calls == ["fetch"]
     assert outcome.change is not None
     assert outcome.change.subject == "told by the dead"
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"verb": "divine"},
+        {"v": 99},
+        {"args": {"colour": "red"}},
+        {"args": None},
+        {"args": []},
+        {"once": {"huh": 1}},
+        {"by": None},
+    ],
+    ids=str,
+)
+def test_a_waiting_operation_that_the_holder_does_not_know_is_left_to_its_author(scene: Scene, change: dict[str, Any]) -> None:
+    """As that of a newer bd, while a clone is being updated."""
+    author, operation = app.open_clone(scene.place, scene.runtime), scene.comment()
+    waiting = author.journal.begin(operation.uid)
+    form = {key: value for key, value in {**operation.form(), **change}.items() if value is not None}
+    waiting.write(state="waiting", form=form, kin=local.kin(scene.clone), rules=versions.rules())
+    scene.clone.looked.raced()
+    scene.clone.publish(create(scene))
+    assert author.journal.answered(waiting) is None
+    assert author.journal.withdraw(waiting)

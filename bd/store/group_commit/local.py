@@ -15,9 +15,10 @@ from bd.core.settings import PROCESS_KEYS
 from bd.core.versions import same_rules
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
     from typing import Any
 
+    from bd.core.operation import Operation
     from bd.store.contract import Journal, JournalEntry
     from bd.store.replica import Replica
 
@@ -40,15 +41,25 @@ def kin(replica: Replica) -> str:
     )
 
 
-def take(journal: Journal, kind: str, number: int) -> list[tuple[str, dict[str, Any]]]:
-    """Take up to `number` waiting operations with the holder's hub, settings and rules. The holder then has to answer them."""
+def take(
+    journal: Journal, kind: str, number: int, read: Callable[[Mapping[str, Any]], Operation | None]
+) -> list[tuple[str, Operation]]:
+    """Take up to `number` waiting operations with the holder's hub, settings and rules. The holder then has to answer them.
+
+    An operation that `read` does not know is left to its author.
+    """
+    known: dict[str, Operation] = {}
 
     def fits(data: Mapping[str, Any]) -> bool:
-        if data.get("kin") != kind:
+        if data.get("kin") != kind or not same_rules(data.get("rules")):
             return False
-        return same_rules(data.get("rules"))
+        operation = read(data.get("form") or {})
+        if operation is None:
+            return False
+        known[data["uid"]] = operation
+        return True
 
-    return journal.take(fits, number)
+    return [(key, known[data["uid"]]) for key, data in journal.take(fits, number)]
 
 
 def withdraw(journal: Journal, entry: JournalEntry) -> bool:

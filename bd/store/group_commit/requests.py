@@ -235,12 +235,12 @@ def others(replica: Replica, revive: Callable[[Mapping[str, Any]], Operation], b
     bases = {request.base for request in waiting if request.base != base}
     known = {oid for oid in bases if replica.repo.objects.read(oid) is not None} | {base}
     fitting = [request for request in waiting if request.uid not in done and request.base in known]
-    revived = [(request, _revived(revive, request.form)) for request in fitting]
+    revived = [(request, revived(revive, request.form)) for request in fitting]
     requested = [RequestedOperation(request, operation) for request, operation in revived if operation is not None]
     return Others(requested[:AT_ONCE], [request.removal for request in gone])
 
 
-def _revived(revive: Callable[[Mapping[str, Any]], Operation], form: Mapping[str, Any]) -> Operation | None:
+def revived(revive: Callable[[Mapping[str, Any]], Operation], form: Mapping[str, Any]) -> Operation | None:
     """Make the operation from a form; None if this version does not know it, or only its author may carry it out."""
     try:
         operation = revive(form)

@@ -213,13 +213,9 @@ class Transaction:
         return effects.Answers({uid: _result(found[uid].answer, snapshot) for uid in own})
 
     def _take_waiting(self, effect: effects.TakeWaiting) -> Event:
-        journal = self._replica.journal
-        taken: list[Member] = []
-        for path, data in local.take(journal, local.kin(self._replica), effect.room):
-            try:
-                taken.append(Member(self._batches.revive(data["form"]), path))
-            except (KeyError, TypeError, BdError) as error:
-                journal.answer(path, {"answer": {"code": "bug", "message": f"a bug in bd: {error!r}"}})
+        kin, revive = local.kin(self._replica), self._batches.revive
+        found = local.take(self._replica.journal, kin, effect.room, lambda form: requests.revived(revive, form))
+        taken = [Member(operation, key) for key, operation in found]
         if not taken:
             return effects.Taken((), effect.findings)
         members = _told(taken, effect.findings, self._snapshot(effect.tip))
