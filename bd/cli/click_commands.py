@@ -358,8 +358,8 @@ def run(app: App, words: Sequence[str]) -> int:
     Handle.stops = bool(words) and ALIASES.get(words[0], words[0]) in PAST and not is_deed(words)
     try:
         code = bd.main(list(words), prog_name="bd", standalone_mode=False, obj=app)
-    except click.Abort:
-        raise Interrupted("interrupted") from None
+    except click.Abort as abort:
+        raise Interrupted.by(abort.__cause__) from None
     except _PipeBroke as broke:
         raise broke.error from None
     except click.ClickException as error:

@@ -35,8 +35,8 @@ def main(arguments: Sequence[str] | None = None, runtime: Runtime | None = None)
         return _run(app, rest) or app.finish()
     except BdError as error:
         return _told(app.explained(error) if app is not None else error, out)
-    except KeyboardInterrupt:
-        out.error(Interrupted("interrupted"))
+    except KeyboardInterrupt as stop:
+        out.error(Interrupted.by(stop))
         return 130
     except OSError as error:
         if error is lost_output() and isinstance(error, BrokenPipeError):

@@ -425,5 +425,17 @@ class OlderFormat(Damaged):
         super().__init__(f"this hub has format {version}, and this bd writes format {own}", hint=hint)
 
 
+class InterruptedWrite(KeyboardInterrupt):
+    """Ctrl-C during a write that may still reach the hub."""
+
+
 class Interrupted(BdError):
     code = "interrupted"
+
+    @classmethod
+    def by(cls, cause: BaseException | None) -> Interrupted:
+        """Return the error for a command that Ctrl-C ended; with `written` if that is unknown."""
+        if not isinstance(cause, InterruptedWrite):
+            return cls("interrupted")
+        hint = "the write may have reached the hub: this clone's next command finds out"
+        return cls("interrupted", hint=hint, written="unknown")

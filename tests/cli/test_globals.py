@@ -457,7 +457,9 @@ def test_ctrl_c_ends_with_130(clone: Callable[[str], Clone], hub: Path) -> None:
         pass
     out, err = process.communicate()
     assert process.returncode == 130, err.decode()
-    assert json.loads(out)["code"] == "interrupted"
+    told = json.loads(out)
+    assert (told["code"], told["written"]) == ("interrupted", "unknown")
+    assert b"next command finds out" in err
     assert b"Traceback" not in err
     hook.unlink()
     alice.here("create", "After it")

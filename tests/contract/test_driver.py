@@ -8,7 +8,7 @@ import pytest
 
 from bd.cli import app
 from bd.core import versions
-from bd.core.errors import NewerFormat, RemoteUnreachable, TryAgain
+from bd.core.errors import BdError, Damaged, HubRewritten, Interrupted, InterruptedWrite, NewerFormat, RemoteUnreachable, TryAgain
 from bd.operations.beads import Comment
 from bd.operations.create import Create
 from bd.operations.heartbeat import Reassign
@@ -282,3 +282,33 @@ def test_a_waiting_operation_that_the_holder_does_not_know_is_left_to_its_author
     scene.clone.publish(create(scene))
     assert author.journal.answered(waiting) is None
     assert author.journal.withdraw(waiting)
+
+
+@pytest.mark.parametrize(
+    ("ends_with", "code"), [(HubRewritten("it is gone"), "hub_rewritten"), (Damaged("git"), "damaged"), (KeyboardInterrupt(), "")]
+)
+def test_whatever_ends_a_write_in_doubt_says_that_nobody_knows(scene: Scene, ends_with: BaseException, code: str) -> None:
+    """The push got no answer, and what comes next is no question of trying again."""
+    is_fresh(scene)
+    remote = FaultyRemote(scene.place.connect(scene.runtime), Faults(pushes=("cut",)))
+    scene.clone.__dict__["remote"] = remote
+    remote.fetch = lambda: (_ for _ in ()).throw(ends_with)  # type: ignore[method-assign]
+    operation = scene.comment()
+    with pytest.raises((BdError, InterruptedWrite)) as told:
+        scene.clone.publish(operation)
+    shown = told.value if isinstance(told.value, BdError) else Interrupted.by(told.value)
+    assert (shown.code, shown.data["written"]) == (code or "interrupted", "unknown")
+    assert "next command finds out" in (shown.hint or "")
+    assert scene.entries == [operation.uid]
+
+
+@pytest.mark.parametrize("ends_with", [HubRewritten("it is gone"), KeyboardInterrupt()])
+def test_what_ends_a_write_before_its_push_raises_no_doubt(scene: Scene, ends_with: BaseException) -> None:
+    scene.clone.looked.raced()
+    remote = FaultyRemote(scene.place.connect(scene.runtime), Faults())
+    scene.clone.__dict__["remote"] = remote
+    remote.fetch = lambda: (_ for _ in ()).throw(ends_with)  # type: ignore[method-assign]
+    with pytest.raises(type(ends_with)) as told:
+        scene.clone.publish(scene.comment())
+    assert told.value is ends_with
+    assert "written" not in getattr(ends_with, "data", {})

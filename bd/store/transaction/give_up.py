@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bd.core.errors import Contention, RemoteLags, RemoteUnreachable, TryAgain
+from bd.core.errors import BdError, Contention, InterruptedWrite, RemoteLags, RemoteUnreachable, ServerRefused, TryAgain
 
 _NEXT_FINDS_OUT = "this clone's next command finds out"
 
@@ -11,6 +11,18 @@ def doubt() -> RemoteUnreachable:
     """The remote has not said whether it took the write; this clone's next command finds out."""
     words = "the remote did not say whether it took the write"
     return RemoteUnreachable(words, hint=_NEXT_FINDS_OUT, written="unknown")
+
+
+def in_doubt(error: BaseException) -> BaseException:
+    """Return the error to report for a write that `error` ended, and that may still reach the hub."""
+    if isinstance(error, TryAgain | ServerRefused):
+        return doubt()
+    if isinstance(error, KeyboardInterrupt):
+        return InterruptedWrite()
+    if isinstance(error, BdError):
+        error.data["written"] = "unknown"
+        error.hint = f"{error.hint + '; ' if error.hint else ''}the write may have reached the hub: {_NEXT_FINDS_OUT}"
+    return error
 
 
 def taken_over() -> RemoteUnreachable:

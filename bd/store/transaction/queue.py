@@ -10,7 +10,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from bd.core import os_errors, versions
-from bd.core.errors import BdError, LockTimeout, ServerRefused, TryAgain
+from bd.core.errors import BdError, InterruptedWrite, LockTimeout, TryAgain
 from bd.store.group_commit import answer, local
 from bd.store.group_commit.requests import portable_form
 from bd.store.transaction import effects, finish, give_up
@@ -113,8 +113,9 @@ class Writing:
             self._say(transaction.lapsed)
             pushed = transaction.may_land(entry.uid)
             _leave(entry, error, in_doubt=transaction.in_doubt, pushed=pushed)
-            if transaction.is_own_in_doubt and isinstance(error, TryAgain | ServerRefused):
-                raise give_up.doubt() from error
+            told = give_up.in_doubt(error) if transaction.is_own_in_doubt else error
+            if told is not error:
+                raise told from error
             raise
         if transaction.in_doubt:  # about a neighbour's operation: this clone's next command finds out
             _keep(entry, tokens=[])
@@ -144,9 +145,9 @@ class Writing:
         except BaseException as error:
             if local.withdraw(self._replica.journal, entry):
                 entry.remove()
-            elif isinstance(error, BdError | OSError):
+            elif isinstance(error, BdError | OSError | KeyboardInterrupt):
                 _keep(entry)
-                raise give_up.taken_over() from error
+                raise InterruptedWrite if isinstance(error, KeyboardInterrupt) else give_up.taken_over() from error
             else:
                 entry.close()
             raise
