@@ -237,10 +237,9 @@ def _clone(hub: Clone, snapshot: CachedSnapshot) -> Iterator[Finding]:
     for path in hub.journal.unreadable():
         words = "can't be read: it is damaged, or a newer bd's. Writes wait; update bd here, or move the entry out of the folder"
         yield Finding("damage", "journal", path, words)
-    for entry in hub.journal.of_the_dead():
-        if entry.data.get("commits"):
-            words = f"got no answer to its push and may still reach the hub: {entry.data.get('verb')}; the next write finds out"
-            yield Finding("note", "unsettled", entry.uid, words)
+    for uid, verb in hub.unsettled().items():
+        words = f"got no answer to its push and may still reach the hub: {verb}; the next write finds out"
+        yield Finding("note", "unsettled", uid, words)
     for path in hub.tokens.damaged():
         yield Finding("warning", "tokens", path, "has invalid lines, which are ignored")
     for damage in edited(hub).damages:

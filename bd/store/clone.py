@@ -10,6 +10,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from bd.core import times
+from bd.core.errors import TryAgain
 from bd.core.identity import git_author
 from bd.core.model import Change
 from bd.core.operation import DecisionContext
@@ -180,19 +181,40 @@ class Clone(Replica):
         That is so if the hub's answer was lost, or if the claiming process was killed. They now count as told.
         """
         found: dict[str, str] = {}
+        if self.journal.is_empty():
+            return found
         snapshot = self.snapshot()
-        for entry in self.journal.of_the_dead():
-            if entry.data.get("agent") != agent:
-                continue
-            tokens = entry.data.get("tokens") or []
-            held = {bead.id: token for token in tokens for bead in snapshot.claimed(token) if bead.claim_under(token)}
-            for bead_id, token in held.items():
-                self.tokens.keep(bead_id, agent, session, token)
-            found.update(held)
-            # Once the tokens are kept. What is not `won` yet stays: the next write settles the rest of its push.
-            if held and entry.data.get("state") == "won":
-                entry.remove()
+        with self.lock():
+            for entry in self.journal.of_the_dead():
+                if entry.data.get("agent") != agent:
+                    continue
+                tokens = entry.data.get("tokens") or []
+                held = {bead.id: token for token in tokens for bead in snapshot.claimed(token) if bead.claim_under(token)}
+                for bead_id, token in held.items():
+                    self.tokens.keep(bead_id, agent, session, token)
+                found.update(held)
+                # Once the tokens are kept. What is not `won` yet stays: the next write settles the rest of its push.
+                if held and entry.data.get("state") == "won":
+                    entry.remove()
         return found
+
+    def unsettled(self) -> dict[str, str]:
+        """Return the operations of dead processes whose push may still reach the hub: uid -> verb.
+
+        None while another process writes, which is about to settle them, or where this clone can't be written.
+        """
+        if self.journal.is_empty():
+            return {}
+        lock = self.lock()
+        try:
+            if not lock.try_enter():
+                return {}
+        except TryAgain:
+            return {}
+        try:
+            return {entry.uid: str(entry.data.get("verb")) for entry in self.journal.of_the_dead() if entry.data.get("commits")}
+        finally:
+            lock.__exit__()
 
     def unknown_writes(self) -> list[UnknownHere]:
         """The unpublished writes of this clone that only a newer bd can replay."""

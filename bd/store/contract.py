@@ -262,7 +262,8 @@ if TYPE_CHECKING:
         def of_the_dead(self) -> Iterator[JournalEntry]:
             """Yield the entries of dead processes, oldest first, those taken over by a neighbour last.
 
-            Each is locked by this process meanwhile.
+            Each is locked by this process meanwhile. Only under the lock: other processes take an entry that is locked for that
+            of a living one.
             """
 
         def take(self, fits: Callable[[Mapping[str, Any]], bool], number: int) -> list[tuple[str, dict[str, Any]]]:

@@ -10,15 +10,18 @@ from typing import TYPE_CHECKING
 import pytest
 
 from bd.store.local.journal import Journal
+from bd.store.local.lock import CloneLock
 from tests.hub.hooks import git_wrapper
 from tests.race.history import subjects
 from tests.race.seeds import seed
+from tests.runtime import RUNTIME
 from tests.truth import git, tip, tip_bead, tip_paths
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
+    from bd.store.local.journal import Entry
     from tests.running import Clone
 
     Clones = Callable[[str], Clone]
@@ -366,3 +369,42 @@ def test_an_entry_whose_first_step_was_cut_off_pushed_nothing_and_goes(text: byt
     path.write_bytes(text)
     alice.here("create", "Another")
     assert not path.exists()
+
+
+def test_only_who_holds_the_lock_looks_at_what_the_dead_left(
+    clone: Clones, hub: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An entry that is looked at is locked meanwhile, and would pass for that of a living process."""
+    alice = clone("alice")
+    seed(alice, "hub-a")
+    folder = alice.path / ".git" / "bd"
+    env = git_wrapper(tmp_path / "bin", DEAD.format(flag=tmp_path / "dead"))
+    alice.bd("claim", "hub-a", "--agent", "coder", code=6, env=env)
+    lock, of_the_dead, looks = CloneLock(str(folder / "lock"), 0, RUNTIME), Journal.of_the_dead, []
+
+    def watched(journal: Journal) -> Iterator[Entry]:
+        looks.append(lock.try_enter())
+        if looks[-1]:
+            lock.__exit__()
+        return of_the_dead(journal)
+
+    monkeypatch.setattr(Journal, "of_the_dead", watched)
+    assert "may still reach the hub" in alice.here("doctor").out
+    with lock:
+        assert "may still reach the hub" not in alice.here("doctor").out, "its holder is about to settle it"
+    alice.here("close", "hub-a", "--agent", "coder", check=False)
+    alice.here("create", "Another")
+    assert looks == [False] * len(looks)
+    assert len(looks) >= 3
+
+
+def test_a_half_written_answer_is_removed_by_who_may_write_answers(tmp_path: Path) -> None:
+    journal = Journal(str(tmp_path / "journal"))
+    half = tmp_path / "journal" / "01A.answer.12-34"
+    half.parent.mkdir()
+    half.write_text('{"com')
+    assert list(journal.of_the_dead()) == []
+    assert journal.unreadable() == []
+    assert half.exists(), "its writer may be writing it now"
+    journal.put_back()
+    assert not half.exists()

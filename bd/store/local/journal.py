@@ -139,19 +139,18 @@ class Journal:
         return Entry(os.path.join(self._folder, f"{uid}.json"), {"v": versions.JOURNAL, "uid": uid, "state": "begun", **data})
 
     def of_the_dead(self) -> Iterator[Entry]:
-        """The entries whose process is gone, oldest first, those last that a neighbour had taken over; locked by us meanwhile."""
+        """The entries whose process is gone, oldest first, those last that a neighbour had taken over; locked by us meanwhile.
+
+        Only under the clone's lock: to another process, an entry that is locked here is that of a living one.
+        """
         try:
             names = sorted(os.listdir(self._folder), key=lambda name: (name.endswith(TAKEN), name))
         except FileNotFoundError:
             return
         for name in names:
-            if name.endswith(ANSWERED):
+            if ANSWERED in name:
                 continue
             path = os.path.join(self._folder, name)
-            if f"{ANSWERED}." in name:  # an answer whose writer was killed: only who holds the clone's lock writes one
-                with suppress(FileNotFoundError):
-                    os.unlink(path)
-                continue
             try:
                 descriptor = os.open(path, os.O_RDWR | _CLOEXEC)
             except FileNotFoundError:
@@ -261,11 +260,15 @@ class Journal:
             os.rename(entry.path.removesuffix(_WAITING) + TAKEN, entry.path)
 
     def _drop_orphans(self) -> None:
-        """Remove answers whose authors died between the removal of their entry and that of the answer."""
+        """Remove answers whose authors died between the removal of their entry and that of the answer, and half-written ones.
+
+        Only who holds the clone's lock writes answers, so a half-written one is that of a dead process.
+        """
         with suppress(FileNotFoundError):
             for name in os.listdir(self._folder):
                 path = os.path.join(self._folder, name)
-                if name.endswith(ANSWERED) and not os.path.exists(path.removesuffix(ANSWERED) + TAKEN):
+                is_left = name.endswith(ANSWERED) and not os.path.exists(path.removesuffix(ANSWERED) + TAKEN)
+                if is_left or f"{ANSWERED}." in name:
                     os.unlink(path)
 
     def _of_the_living(self, suffix: str) -> Iterator[tuple[str, dict[str, Any]]]:
