@@ -12,7 +12,7 @@ from bd.core.errors import BdError, Damaged, HubRewritten, Interrupted, Interrup
 from bd.operations.beads import Comment
 from bd.operations.create import Create
 from bd.operations.heartbeat import Reassign
-from bd.store.contract import VIEW, Draft
+from bd.store.contract import VIEW, Draft, PushAnswer
 from bd.store.group_commit import local
 from bd.store.memory.place import MemoryPlace
 from tests.contract.machine import Faults, FaultyRemote
@@ -21,7 +21,7 @@ from tests.contract.test_recovery import Scene, asked
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from bd.store.contract import Fetched, PushAnswer, Remote, SideRef
+    from bd.store.contract import Fetched, Remote, SideRef
 
 
 class Recorder(FaultyRemote):
@@ -312,3 +312,25 @@ def test_what_ends_a_write_before_its_push_raises_no_doubt(scene: Scene, ends_wi
         scene.clone.publish(scene.comment())
     assert told.value is ends_with
     assert "written" not in getattr(ends_with, "data", {})
+
+
+@pytest.mark.parametrize("is_sent", [True, False])
+@pytest.mark.parametrize("is_claim", [True, False])
+def test_a_hub_that_goes_away_before_the_push_begins_leaves_no_doubt(scene: Scene, is_claim: bool, is_sent: bool) -> None:
+    """As if it had been away at the fetch: a claim is not made, and anything else is kept."""
+    scene.clone.looked.raced()
+    scene.clone.__dict__["remote"] = remote = FaultyRemote(scene.place.connect(scene.runtime), Faults())
+    words = "fatal: the remote end hung up" if is_sent else "fatal: unable to access 'u': Failed to connect: Connection refused"
+
+    def push(*_: Any, **__: Any) -> PushAnswer:
+        remote._faults = Faults(is_away=True)
+        return PushAnswer({}, words)
+
+    remote.push = push  # type: ignore[method-assign]
+    if is_sent or is_claim:
+        with pytest.raises(RemoteUnreachable) as refused:
+            scene.clone.publish(scene.claim() if is_claim else create(scene))
+        assert refused.value.data["written"] == ("unknown" if is_sent else "no")
+    else:
+        assert not scene.clone.publish(create(scene)).published
+    assert len(scene.entries) == is_sent

@@ -175,11 +175,22 @@ def test_what_a_server_says_of_a_push(what: str) -> None:
             assert said.removeprefix("remote: ").removeprefix("fatal: ") in error.message
 
 
-@pytest.mark.parametrize(
-    "words", ["fatal: read error: No route to host", "fatal: protocol error: bad line length character: unable to access"]
+SENT = (
+    "fatal: read error: No route to host",
+    "fatal: protocol error: bad line length character: unable to access",
+    "remote: the chat server: Connection refused",
+    "fatal: unable to connect to cache daemon: Connection refused\nerror: failed to push some refs to 'origin'",
 )
-def test_what_was_cut_off_while_git_read_the_answer_was_sent(words: str) -> None:
-    assert not server_words.never_sent(words)
+NEVER_SENT = (
+    f"fatal: unable to access '{URL}/': Could not resolve host: host",
+    f"ssh: connect to host host port 22: No route to host\n{RIGHTS}",
+    "fatal: unable to connect to host:\nhost[0: 127.0.0.1]: errno=Connection refused",
+)
+
+
+@pytest.mark.parametrize("words", [*SENT, *NEVER_SENT])
+def test_a_push_was_sent_unless_git_itself_could_not_begin_it(words: str) -> None:
+    assert server_words.never_sent(words) == (words in NEVER_SENT)
 
 
 # Git's rejections of a ref. The first were made before anything was sent, or are the server's own.

@@ -452,7 +452,8 @@ def test_an_answer_that_tells_of_a_newer_tip_needs_no_look() -> None:
 
 
 @pytest.mark.parametrize(
-    ("exactly", "words", "left"), [(False, "unable to access", 1), (True, "unable to access", 0), (True, "hung up", 1)]
+    ("exactly", "words", "left"),
+    [(False, "unable to access", 0), (True, "unable to access", 0), (True, "hung up", 1), (False, "hung up", 1)],
 )
 def test_without_an_answer_a_push_may_still_land(exactly: bool, words: str, left: int) -> None:
     state = after(pushing(exactly=exactly), answered(None, words))

@@ -203,9 +203,11 @@ _NOT_REACHED = (
     "no route to host",
     "network is unreachable",
 )
+# What git says once it has talked to the server; before that it ends with `fatal:` alone.
+_WENT_ON = "failed to push some refs"
 # Lines that git prints around the reason, whatever it is.
 _FRAMING = (
-    "error: failed to push some refs",
+    f"error: {_WENT_ON}",
     "hint:",
     "cloning into",
     "fatal: could not read from remote repository",
@@ -260,8 +262,8 @@ def of_push(words: str) -> Meaning:
 
 def never_sent(words: str) -> bool:
     """Return whether a push failed before anything was sent, so that it can't land later."""
-    told = words.lower()
-    return any(sign in told for sign in _NOT_REACHED) and not any(sign in told for sign in (*_CUT_OFF, *_GARBLED))
+    own = "\n".join(line for line in words.lower().splitlines() if not line.lstrip().startswith("remote:"))  # else a hook spoke
+    return any(sign in own for sign in _NOT_REACHED) and not any(sign in own for sign in (*_CUT_OFF, *_GARBLED, _WENT_ON))
 
 
 def says_why(words: str) -> bool:

@@ -306,7 +306,7 @@ def _pushing(state: Pushing, event: Answered | Judged, now_s: float) -> State:
     if line is not None and line.landed:
         work = work.replace(base=attempt.commit, unanswered=())
         return Pushed(work, attempt, state.exactly, verdict.Verdict("landed", commit=attempt.commit))
-    if line is not None or (state.exactly and verdict.never_sent(answer.words)):
+    if line is not None or verdict.never_sent(answer.words):
         work = _without_unanswered(work, attempt.commit)
     if line is not None and not work.unanswered and verdict.was_overtaken(line.summary, answer.words, branch):
         return Pushed(work.replace(passed=attempt.base), attempt, state.exactly, verdict.Verdict("lost", is_looked=False))
