@@ -120,8 +120,8 @@ def test_rules_that_are_missing_are_others(named: dict[str, object], is_taken: b
         del entry["rules"]
         path.write_text(json.dumps({**entry, **named}) + "\n")
         journal = Journal(str(folder))
-        taken = local.take(journal, entry["kin"], local.AT_ONCE, lambda form: form)  # type: ignore[arg-type, return-value]
-        assert [form["uid"] for _, form in taken] == [entry["uid"]] * is_taken  # type: ignore[index]
+        taken = local.take(journal, entry["kin"], local.AT_ONCE, lambda form: form)  # type: ignore[return-value]
+        assert [form["uid"] for _, form in taken] == [entry["uid"]] * is_taken
         journal.put_back()
     assert result_of(process).code == 0
     assert len(subjects(hub, "comment")) == 1

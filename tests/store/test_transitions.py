@@ -537,6 +537,34 @@ def test_time_is_over_at_its_deadline() -> None:
     assert doubted.error.data["written"] == "unknown"
 
 
+@pytest.mark.parametrize("asked", [{}, {"request": "x", "asked_on": TIP}])
+@pytest.mark.parametrize(
+    ("verdict", "unanswered", "told"),
+    [
+        (Verdict("lost"), (), "another writer was faster"),
+        (Verdict("stuck", "no space left"), (), "can't take the push, and nothing else moves: no space left"),
+        (Verdict("stuck", "no space left"), ("earlier",), "did not say whether"),
+        (Verdict("unknown", "connection refused"), (), "can't be pushed to: connection refused"),
+        (Verdict("unknown", "hung up"), ("c0",), "did not say whether"),
+    ],
+)
+def test_out_of_time_what_stood_in_the_way_is_told(
+    verdict: Verdict, unanswered: tuple[str, ...], told: str, asked: dict[str, Any]
+) -> None:
+    state = after(pushed(verdict, batch("own"), unanswered=unanswered, own=member(**asked)), LEARNED, RETRY_S)
+    if asked:
+        state = after(state, effects.Withdrawn(frozenset({"own"})), RETRY_S)
+    assert told in str(state.error)
+    assert isinstance(state, states.Offline if "pushed to" in told else states.Failed)
+
+
+def test_an_obstacle_that_is_gone_is_not_told() -> None:
+    stuck = after(pushed(Verdict("stuck", "no space left"), batch("own")), effects.Learned(None, None))
+    lost = pushed(Verdict("lost"), batch("own"))
+    state = after(lost.replace(work=stuck.work), effects.Learned(None, None), RETRY_S)
+    assert isinstance(state.error, Contention)
+
+
 def test_out_of_time_requests_are_taken_back_and_looked_for_once_more() -> None:
     lost = pushed(Verdict("lost"), batch("own"), own=member(request="x", asked_on=TIP))
     state = after(lost, LEARNED, RETRY_S)

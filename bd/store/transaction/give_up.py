@@ -31,11 +31,19 @@ def taken_over() -> RemoteUnreachable:
     return RemoteUnreachable(words, hint=_NEXT_FINDS_OUT, written="unknown")
 
 
-def out_of_time(tries: int, *, in_doubt: bool) -> TryAgain:
-    """Other writers were faster until the time for trying was over."""
+def out_of_time(tries: int, obstacle: BdError | None, *, in_doubt: bool) -> BdError:
+    """The time for trying is over: other writers were faster, or there was an `obstacle` at last."""
     if in_doubt:
         return doubt()
+    if obstacle is not None:
+        return obstacle
     return Contention(f"{tries} tries, and another writer was faster each time", hint="try again in a moment")
+
+
+def unsent(words: str) -> RemoteUnreachable:
+    """The remote can be fetched from, but git can't begin a push."""
+    hint = "`git remote -v` shows where git pushes to; check the network and your credentials, then try again"
+    return RemoteUnreachable(f"the remote can't be pushed to: {words or 'git gave no reason'}", hint=hint)
 
 
 def lagging(*, in_doubt: bool) -> TryAgain:

@@ -68,6 +68,7 @@ class Work(Value):
     `batches` are the pushed ones by their last commit; `landed` is the last one known to be on the hub; `unanswered` are the
     commits whose push got no answer. `declined` are the operations that the server refuses, by uid; `accepted` are the commits it
     took one by one from a declined batch. `stuck` counts consecutive pushes that were rejected although nothing had moved;
+    `obstacle` is what the last push failed with if that was no lost race;
     `lags` counts consecutive fetches that showed an old tip, and `passed` is a tip that the server itself called old;
     `losses` counts the races lost since other clones were last asked. `deadline_s` is on the monotonic clock; `late_looks` is how
     many fetches are left after it.
@@ -87,6 +88,7 @@ class Work(Value):
     accepted: tuple[str, ...] = ()
     tries: int = 0
     stuck: int = 0
+    obstacle: BdError | None = None
     lags: int = 0
     passed: str | None = None
     losses: int = 0

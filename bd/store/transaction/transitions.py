@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from bd.core.errors import NoHub
+from bd.core.errors import NoHub, RemoteUnreachable
 from bd.store.group_commit import order
 from bd.store.group_commit.member import Result
 from bd.store.group_commit.requests import NOBODY
@@ -70,7 +70,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from typing import Any
 
-    from bd.core.errors import BdError, RemoteUnreachable, ServerRefused
+    from bd.core.errors import BdError, ServerRefused
     from bd.store.group_commit.member import Member
     from bd.store.group_commit.requests import Asked
     from bd.store.transaction.batch import Batch
@@ -344,12 +344,20 @@ def _pushed(state: Pushed, event: Learned, now_s: float) -> State:
         return Fetching(work, PUBLISHED)
     if found.kind == "unsided":
         return _without_side_refs(work.replace(stuck=0), now_s)
-    work = work.replace(stuck=work.stuck + 1 if found.kind == "stuck" else 0)
+    work = work.replace(stuck=work.stuck + 1 if found.kind == "stuck" else 0, obstacle=_obstacle(work, attempt, found))
     if work.stuck >= STUCK_LIMIT:
         if work.mode == PLAIN:
             return _failed(work, lambda in_doubt: give_up.stuck(found.words, in_doubt=in_doubt))
         return _without_side_refs(work.replace(stuck=STUCK_LIMIT - 1), now_s)
     return _lost(work, attempt, found, event, now_s) if found.kind == "lost" else _in_time(_backing_off(work), now_s)
+
+
+def _obstacle(work: Work, attempt: Attempt, found: Verdict) -> BdError | None:
+    """Return the error for a push that failed, and can't land, although no other writer was faster."""
+    if found.kind == "stuck":
+        return give_up.stuck(found.words, in_doubt=False)
+    is_unsent = found.kind == "unknown" and work.facts.remote and attempt.commit not in work.unanswered
+    return give_up.unsent(found.words) if is_unsent else None
 
 
 def _declined(state: Pushed, now_s: float) -> State:
@@ -439,7 +447,9 @@ def _in_time(state: State, now_s: float) -> State:
 def _out_of_time(work: Work) -> State:
     if work.lags:
         return _failed(work, lambda in_doubt: give_up.lagging(in_doubt=in_doubt))
-    return _failed(work, lambda in_doubt: give_up.out_of_time(work.tries, in_doubt=in_doubt))
+    if isinstance(work.obstacle, RemoteUnreachable):
+        return _away(work, work.obstacle, in_doubt=_in_doubt(work))
+    return _failed(work, lambda in_doubt: give_up.out_of_time(work.tries, work.obstacle, in_doubt=in_doubt))
 
 
 def _failed(work: Work, error: Callable[..., BdError]) -> State:
