@@ -235,8 +235,8 @@ def others(replica: Replica, revive: Callable[[Mapping[str, Any]], Operation], b
     bases = {request.base for request in waiting if request.base != base}
     known = {oid for oid in bases if replica.repo.objects.read(oid) is not None} | {base}
     fitting = [request for request in waiting if request.uid not in done and request.base in known]
-    revived = [(request, revived(revive, request.form)) for request in fitting]
-    requested = [RequestedOperation(request, operation) for request, operation in revived if operation is not None]
+    made = [(request, revived(revive, request.form)) for request in fitting]
+    requested = [RequestedOperation(request, operation) for request, operation in made if operation is not None]
     return Others(requested[:AT_ONCE], [request.removal for request in gone])
 
 
