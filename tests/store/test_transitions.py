@@ -615,7 +615,7 @@ def test_a_refusal_is_told_only_when_nothing_can_bring_the_operation_to_the_hub(
     made = batch("kin" if unsure == "own" else "own", refused=[unsure])
     landed = pushed(Verdict("landed", commit="c0"), made, own=both["own"], neighbours=(both["kin"],))
     state = after(landed, LEARNED)
-    assert isinstance(state, next_one)
+    assert type(state) is next_one
     assert [one.uid for one in state.work.open] == [unsure]
 
 
