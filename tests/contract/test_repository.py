@@ -8,8 +8,15 @@ import pytest
 
 from bd.core.errors import Damaged, HubRewritten, TryAgain
 from bd.store.contract import PUBLISHED, ZERO, Draft, SideRef
+from bd.store.hub_location import locate
+from tests.hub.hooks import git_wrapper
+from tests.truth import git
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+    from typing import Any
+
     from bd.store import Clone
     from tests.contract.conftest import Hub
 
@@ -154,3 +161,23 @@ def test_a_remote_that_shows_an_older_tip_lags(shared: Hub) -> None:
     with clone.lock():
         found = clone.remote.fetch()
     assert (found.tip, found.lags) == (two, False)
+
+
+@pytest.mark.parametrize("breaks", ["kill -9 $$", "exit 128", "exit 129"])
+def test_a_git_that_breaks_down_is_not_taken_for_a_no(
+    breaks: str, clone: Callable[[str], Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whether a push has landed hangs on both answers."""
+    script = f'case " $* " in *" merge-base "* | *" log "*) {breaks} ;; esac'
+    path = git_wrapper(tmp_path / "bin", script)["PATH"]
+    place = locate(str(clone("alice").path))
+    tip = git(clone("bob").path, "rev-parse", "HEAD")
+    [newer] = place.repo.write_commits(tip, [draft("newer", a=b"1")])
+    place.repo.close()
+    monkeypatch.setenv("PATH", path)
+    repo = locate(str(tmp_path / "alice")).repo
+    for ask in (lambda: repo.is_ancestor(tip, newer), lambda: list(repo.messages(newer, [tip]))):
+        with pytest.raises(TryAgain):
+            ask()
+    assert not repo.is_ancestor("1" * 40, newer), "it is not here"
+    repo.close()

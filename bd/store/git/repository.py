@@ -246,10 +246,14 @@ class GitRepo:
         return out.decode().strip() if code == 0 else None
 
     def is_ancestor(self, older: str, newer: str) -> bool:
-        """Return whether `older` is `newer` or in its history, as far as this clone has it."""
+        """Return whether `older` is `newer` or in its history, as far as this clone has it. Raises GitFailed."""
         if older == newer:
             return True
-        code, _, _ = self.run("merge-base", "--is-ancestor", older, newer, check=False)
+        args = ("merge-base", "--is-ancestor", older, newer)
+        code, _, err = self.run(*args, check=False)
+        # Any other status is no answer, and must not pass for "no"; unless a commit is not in this clone.
+        if code not in (0, 1) and None not in self.objects.read_many([older, newer]):
+            raise GitFailed(args, code, err)
         return code == 0
 
     def commits_between(self, older: str | None, newer: str, *, without: Iterable[str] = ()) -> list[str]:
@@ -280,12 +284,15 @@ class GitRepo:
     def messages(self, tip: str, since: Sequence[str]) -> Iterator[tuple[str, str]]:
         """Yield (commit, message) of the commits in `tip` and not in the common history of `since`, newest first.
 
-        As far as git can tell: a shallow clone lacks some.
+        As far as this clone has them: a shallow clone lacks some. Raises GitFailed.
         """
         there = [commit for commit, data in zip(since, self.objects.read_many(since), strict=True) if data is not None]
         if len(there) > 1:
             there = self.run("merge-base", "--octopus", *there, check=False)[1].decode().split()
-        _, out, _ = self.run("log", "-z", "--format=%H%n%B", tip, *(f"^{commit}" for commit in there), check=False)
+        args = ("log", "-z", "--format=%H%n%B", tip, *(f"^{commit}" for commit in there))
+        code, out, err = self.run(*args, check=False)
+        if code and self.objects.read(tip) is not None:
+            raise GitFailed(args, code, err)
         for record in out.decode("utf-8", "replace").split("\0"):
             commit, _, text = record.partition("\n")
             if commit:
