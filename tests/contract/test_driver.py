@@ -334,3 +334,20 @@ def test_a_hub_that_goes_away_before_the_push_begins_leaves_no_doubt(scene: Scen
     else:
         assert not scene.clone.publish(create(scene)).published
     assert len(scene.entries) == is_sent
+
+
+@pytest.mark.parametrize(("first", "is_kept"), [("cut", True), ("lost", False), ("stuck", False)])
+def test_a_push_without_an_answer_stays_in_the_journal_beside_the_next(scene: Scene, first: str, is_kept: bool) -> None:
+    scene.clone.looked.raced()
+    scene.clone.__dict__["remote"] = FaultyRemote(scene.place.connect(scene.runtime), Faults(pushes=(first,)))
+    seen: list[Any] = []
+
+    def step(name: str) -> None:
+        if name == "push":
+            seen.extend(record.data() for record in scene.place.shared.records.values())
+
+    scene.runtime.on_step = step  # type: ignore[method-assign]
+    scene.clone.publish(create(scene))
+    assert [entry["earlier"] for entry in seen[1:]] == [[{"commits": seen[0]["commits"], "batch": {}}] * is_kept] * (
+        first != "lost"
+    )

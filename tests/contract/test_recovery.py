@@ -135,6 +135,27 @@ def test_what_has_landed_is_told_to_those_it_was_carried_out_for(scene: Scene) -
     assert scene.entries == []
 
 
+def test_the_first_of_two_pushes_without_an_answer_may_be_the_one_that_landed(scene: Scene) -> None:
+    """Both were made on the same base, so only one of them can land."""
+    first = {"commits": [scene.tip], "batch": {"01B": {"subject": "done"}, "01C": {"subject": "only then"}}}
+    last = {"commits": ["f" * 40], "batch": {"01B": {"subject": "another way"}}}
+    scene.left("01A", state="pushing", base="e" * 40, earlier=[first], **last)
+    found = scene.look().findings
+    assert found.landed == (scene.tip,)
+    assert {name: (one.commit, one.answer["subject"]) for name, one in found.heard.items()} == {
+        "01B": (scene.tip, "done"),
+        "01C": (scene.tip, "only then"),
+    }
+    assert scene.entries == []
+
+
+def test_what_only_an_earlier_push_carried_may_land_too(scene: Scene) -> None:
+    earlier = [{"commits": ["d" * 40], "batch": {"01C": {}}}]
+    scene.left("01A", state="pushing", base=scene.tip, commits=["f" * 40], batch={"01B": {}}, earlier=earlier)
+    assert {*scene.look().findings.may_land} == {"01B", "01C"}
+    assert {*recovery.suspects(scene.clone)} == {"01B", "01C"}
+
+
 def test_a_claim_that_was_won_is_kept_for_its_agent_or_taken_over(scene: Scene) -> None:
     won = scene.clone.publish(scene.claim())
     assert won.change is not None

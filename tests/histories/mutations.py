@@ -305,7 +305,7 @@ def text_overwritten_by_a_neighbours(patch: pytest.MonkeyPatch) -> None:
     lost = unpublished._lost
 
     def of_the_last_push(replica: Replica, entry: Any) -> Any:
-        entry.data.pop("own", None)
+        entry.data.pop("earlier", None)
         return lost(replica, entry)
 
     patch.setattr(unpublished, "_lost", of_the_last_push)

@@ -43,8 +43,8 @@ class Entry:
 
     begun (nothing pushed), waiting (for whoever holds the clone's lock: local.py), asked (its intent is on the
     remote: requests.py), pushing (may have landed), unknown (its author was told so), won (landed, its author died
-    before it could say so). `batch` are the answers to the operations in those commits, by uid. `own` is the last commit that was
-    built of the entry's operation; those pushed later can be its neighbours' alone.
+    before it could say so). `batch` are the answers to the operations in those commits, by uid.
+    `earlier` are pushes on the same base that got no answer: each its `commits` and its `batch`.
     """
 
     __slots__ = ("_descriptor", "_end", "data", "path")
@@ -323,10 +323,10 @@ _KINDS: dict[str, type | tuple[type, ...]] = {
     "uid": str,
     "verb": str,
     "commits": (list, type(None)),
-    "own": (str, type(None)),
     "tokens": (list, type(None)),
     "base": (str, type(None)),
     "batch": (dict, type(None)),
+    "earlier": (list, type(None)),
     "intents": (dict, type(None)),
     "form": (dict, type(None)),
     "asked_on": (str, type(None)),
@@ -335,7 +335,8 @@ _KINDS: dict[str, type | tuple[type, ...]] = {
 
 
 def _is_whole(data: dict[str, Any]) -> bool:
-    return "uid" in data and all(isinstance(data[key], kind) for key, kind in _KINDS.items() if key in data)
+    is_whole = "uid" in data and all(isinstance(data[key], kind) for key, kind in _KINDS.items() if key in data)
+    return is_whole and all(isinstance(push, dict) and push.keys() >= {"commits", "batch"} for push in data.get("earlier") or ())
 
 
 def _lock(descriptor: int) -> bool:

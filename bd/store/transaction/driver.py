@@ -297,8 +297,8 @@ class Transaction:
         results = final_results(self._work, batch) if len(batch.decided) > 1 else {}
         answers = {uid: answer.of_result(*result) for uid, result in results.items()}
         tokens = won(change, batch.chain.base, effect.inherited)
-        pairs = zip(batch.chain.steps, commits, strict=True)
-        own = next((commit for step, commit in pairs if step.operation.uid == effect.own), self._entry.data.get("own"))
+        data = self._entry.data
+        pushes = [*(data.get("earlier") or ()), {"commits": data.get("commits") or [], "batch": data.get("batch") or {}}]
         self._entry.write(
             durably=False,
             state="pushing",
@@ -307,7 +307,7 @@ class Transaction:
             tokens=tokens,
             hand=self._work.facts.hand,
             batch=answers,
-            own=own,
+            earlier=[push for push in pushes if not {*self._work.unanswered}.isdisjoint(push["commits"])],
         )
         return effects.Built(tuple(commits))
 

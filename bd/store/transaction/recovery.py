@@ -160,11 +160,11 @@ class _Look:
         if commits and data.get("base") and files:
             files.undo_half(data["base"], commits[-1])
         asked = self._asked(entry)
-        has_landed = bool(commits) and self._replica.repo.is_ancestor(commits[-1], self._tip)
-        if data["state"] == "won" or held or asked == "done" or has_landed:
-            if has_landed:  # else its batch lost, and the verdicts have the result
-                self._landed += commits[-1:]
-                self._pass_on(data, commits)
+        landed = next((push for push in _pushes(data) if self._replica.repo.is_ancestor(push["commits"][-1], self._tip)), None)
+        if data["state"] == "won" or held or asked == "done" or landed:
+            if landed:  # else its batch lost, and the verdicts have the result
+                self._landed += landed["commits"][-1:]
+                self._pass_on(landed["batch"], landed["commits"][-1])
             self._give_up(entry, is_settled=True)
             if not held and not self._await_others(entry):
                 entry.remove()
@@ -228,11 +228,11 @@ class _Look:
         known = {entry.uid, *self._heard, *self._left}
         return self._await(entry.data, {uid: oid for uid, oid in requests.items() if uid not in known})
 
-    def _pass_on(self, data: Mapping[str, Any], commits: list[str]) -> None:
+    def _pass_on(self, batch: Mapping[str, Any], commit: str) -> None:
         """Answer the processes whose operations a dead one had carried out."""
-        for uid, told in (data.get("batch") or {}).items():
-            self._heard[uid] = verdict_trailers.Verdict(commits[-1] if commits else "", told)
-            self._replica.journal.answer_for_the_dead(uid, {"commit": commits[-1] if commits else "", "answer": told})
+        for uid, told in batch.items():
+            self._heard[uid] = verdict_trailers.Verdict(commit, told)
+            self._replica.journal.answer_for_the_dead(uid, {"commit": commit, "answer": told})
 
     def bequeath(self, entry: JournalEntry, may_inherit: Callable[[Member, Mapping[str, Any]], bool]) -> None:
         """Hand a claim that a dead process had won to an operation of the same agent, which becomes another operation."""
@@ -254,8 +254,17 @@ class _Look:
 
 def _pushed(data: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
     """Return what a push of a dead process may still bring to the hub, by the uids of its batch."""
+    pushes = _pushes(data)
     pushed = {"base": data.get("base"), "commits": data.get("commits")}
-    return dict.fromkeys(data.get("batch") or (), pushed)
+    if pushes[1:]:
+        pushed["earlier"] = pushes[1:]
+    return dict.fromkeys((uid for push in pushes for uid in push["batch"]), pushed)
+
+
+def _pushes(data: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """Return what a process pushed without an answer, the last push first: the `commits` and the `batch` of each."""
+    last = {"commits": data.get("commits") or [], "batch": data.get("batch") or {}}
+    return [push for push in (last, *reversed(data.get("earlier") or ())) if push["commits"]]
 
 
 def _may_arrive(data: Mapping[str, Any], runtime: Runtime) -> bool:

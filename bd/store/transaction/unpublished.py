@@ -5,6 +5,7 @@ This module deals with an operation that can't land any more; recovery.py finds 
 
 from __future__ import annotations
 
+from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
 from bd.core.errors import ServerRefused, TryAgain
@@ -83,7 +84,8 @@ def set_aside(replica: Replica, operation: Operation, commit: str, error: Server
 
 def _lost(replica: Replica, entry: JournalEntry) -> _Lost | None:
     """Find the operation behind an entry: from the pushed commit, from the request, or from its form."""
-    for commit in (*(entry.data.get("commits") or ()), *filter(None, (entry.data.get("own"),))):
+    pushes = [entry.data.get("commits") or (), *(push["commits"] for push in entry.data.get("earlier") or ())]
+    for commit in chain.from_iterable(pushes):  # the last push can be of neighbours alone
         _, text = commit_message.split_commit(replica.repo.objects.read(commit) or b"")
         form = commit_message.form_of(text)
         if form is not None and form["uid"] == entry.uid:
