@@ -49,7 +49,7 @@ def test_for_an_agent_that_can_take_nothing_there_is_nothing(state: str, local_h
     assert polled["reasons"][0]["code"] == code
     assert all(set(reason) == {"code", "text"} for reason in polled["reasons"])
     assert (polled["reason"], polled["reason_text"]) == (code, polled["reasons"][0]["text"])
-    assert local_hub.here("work", "--dry-run", "--json", *agent, "--", "true").json["would_claim"] is None
+    assert local_hub.here("work", "--dry-run", "--json", *agent, "--", "true", code=3).json["would_claim"] is None
     local_hub.here("wait", "--timeout", "0s", *agent, code=3)
     refused = local_hub.here("claim", "--next", "--json", *agent, code=3).json
     assert refused.get("reason", code) == code
