@@ -18,9 +18,10 @@ from bd.demo.board import Board, Happening, read_happening
 from bd.demo.example import example_folder, in_work_order, read_example, sized
 from bd.demo.hub import Demo
 from bd.demo.view import Lines, LiveTable
-from bd.policy.eligibility import matches_skills
+from bd.policy.eligibility import is_root, matches_skills
 from bd.policy.roles import skills_of
 from tests.fleet.poolhost import is_alive
+from tests.memory import MemorySnapshot
 from tests.running import run_here, run_process, start_process
 from tests.truth import commit_file, git, log, tip
 from tests.waiting import until
@@ -33,6 +34,15 @@ CONTROL = re.compile(r"[\x00-\x09\x0b-\x1f\x7f]")
 
 
 # --- the whole ----------------------------------------------------------------------------
+
+
+@pytest.mark.one_in(1)
+def test_every_bead_of_the_example_is_for_an_agent() -> None:
+    """A root without a prompt waits for a person, and the race for ever."""
+    beads = [Bead(fields) for fields in read_example().beads]
+    snapshot = MemorySnapshot(beads)
+    assert [bead.id for bead in beads if is_root(bead, snapshot)] == []
+    assert any(snapshot.has_children(bead.id) for bead in beads), "there is an epic among them"
 
 
 @pytest.mark.slow
