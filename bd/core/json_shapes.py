@@ -46,11 +46,6 @@ def fits(value: Any, shape: Any) -> bool:
 
 
 def _has_keys(value: dict[str, Any], shape: dict[Any, Any]) -> bool:
-    for key, one in shape.items():
-        if key is not ... and not fits(value.get(key), one):
-            return False
-    if ... in shape:
-        for key, item in value.items():
-            if key not in shape and not fits(item, shape[...]):
-                return False
-    return True
+    if not all(fits(value.get(key), one) for key, one in shape.items() if key is not ...):
+        return False
+    return ... not in shape or all(fits(item, shape[...]) for key, item in value.items() if key not in shape)

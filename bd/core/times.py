@@ -7,7 +7,6 @@ from the Runtime (runtime.py).
 from __future__ import annotations
 
 import re
-from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from bd.core.errors import BadInput
@@ -95,7 +94,6 @@ def duration_s(text: str) -> float:
     return seconds
 
 
-@lru_cache(maxsize=256)  # a hub's settings and beads have the same few
 def _seconds_of(text: str) -> float | None:
     """Return the seconds of a duration; None if it is not one."""
     if _is_number(text):

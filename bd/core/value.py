@@ -28,11 +28,6 @@ class Value:
 
     def __init__(self, *values: Any, **named: Any) -> None:
         found = self.__dict__
-        if len(values) + len(named) == len(self._fields):  # as most are made: every field is given
-            found.update(zip(self._fields, values, strict=False))
-            found.update(named)
-            if not named or found.keys() == self._names:
-                return
         found.update(self._defaults)
         found.update(zip(self._fields, values, strict=False))
         found.update(named)

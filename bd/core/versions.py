@@ -11,7 +11,6 @@ which stands where it is read.
 from __future__ import annotations
 
 import os
-from functools import lru_cache
 from hashlib import sha256
 from typing import TYPE_CHECKING
 
@@ -55,19 +54,14 @@ def release_of(text: object) -> tuple[int, ...] | None:
 
     A pre-release such as "0.10.0.dev1" counts as its release.
     """
-    return _release_of(str(text))
-
-
-@lru_cache(maxsize=64)  # a hub's least version is compared at every write
-def _release_of(text: str) -> tuple[int, ...] | None:
     numbers: list[int] = []
-    for part in text.split("."):
+    for part in str(text).split("."):
         if not (part.isascii() and part.isdigit() and len(part) < 7):
             break
         numbers.append(int(part))
     while numbers and not numbers[-1]:  # 1.0 and 1.0.0 are one release
         numbers.pop()
-    return tuple(numbers) if text[:1].isdigit() else None
+    return tuple(numbers) if str(text)[:1].isdigit() else None
 
 
 def is_older(version: object, other: object) -> bool:

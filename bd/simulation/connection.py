@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 _UNSTEADY = 0.2
 # The part of a request's time after which the server has it.
 _THERE = 0.5
-_WRITES = frozenset([effects.Push, effects.Ask, effects.Withdraw])
-_READS = frozenset([effects.Confirm, effects.ListRequests])
 _CUT = PushAnswer({}, "fatal: the remote end hung up unexpectedly")
 # What can happen to a push: `cut` and `silent` never arrive, `lost` and `silent-lost` land without an answer, `late` lands when
 # nobody expects it any more, `twice` arrives a second time, `slow` is answered late; `declined`, `stuck` and `unsided` are refusals
@@ -41,11 +39,12 @@ class Line(NamedTuple):
 
     def lead_s(self, effect: Effect) -> float:
         """Return how long an effect is on its way to the server before it can be carried out."""
-        kind = type(effect)
-        if kind in _WRITES:
-            return _THERE * self.push_s
-        is_read = kind in _READS or (isinstance(effect, effects.Fetch) and effect.source == effects.REMOTE)
-        return _THERE * self.fetch_s if is_read else 0.0
+        match effect:
+            case effects.Push() | effects.Ask() | effects.Withdraw():
+                return _THERE * self.push_s
+            case effects.Fetch(source=effects.REMOTE) | effects.Confirm() | effects.ListRequests():
+                return _THERE * self.fetch_s
+        return 0.0
 
 
 class Faults:

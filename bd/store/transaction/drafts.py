@@ -267,7 +267,7 @@ class Chain:
         out = text.encode()
         if len(out) > FILE_LIMIT:
             raise BadInput(f"{path} would be larger than {FILE_LIMIT // 1_000_000} MB", hint="store what is large as an artifact")
-        is_simple = is_simple and editor.spans_of(text) is not None
+        is_simple = is_simple and editor.spans_of_lines(text.splitlines(keepends=True)) is not None
         self._texts[path] = (out, is_simple)
         self._rows[path] = Row(path, name_of(b"blob", out, len(self.base.commit)), plain, is_simple=is_simple)
         return out
@@ -277,7 +277,7 @@ class Chain:
     ) -> str:
         if is_simple:
             text = data.decode()
-            spans = editor.spans_of(text)
+            spans = editor.spans_of_lines(text.splitlines(keepends=True))
             if spans is not None:
                 changes = {key: new.get(key) for key in {**old, **new} if old.get(key) != new.get(key)}
                 return editor.replace_keys(text, spans, changes, list(table))

@@ -9,7 +9,6 @@ Strings are quoted unless every YAML 1.1 and 1.2 reader would read them as strin
 from __future__ import annotations
 
 import re
-from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from bd.core.errors import BadInput
@@ -18,7 +17,7 @@ from bd.core.times import is_canonical
 
 if TYPE_CHECKING:
     import re
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping
     from typing import Any
 
 _RETYPED = frozenset(["null", "true", "false", "yes", "no", "on", "off", "y", "n", "~"])
@@ -126,7 +125,6 @@ def entry(key: str, value: Any, indent: int = 0, times: set[str] = _NO_TIMES) ->
     return f"{pad}{name}: {scalar(value, is_time=key in times)}"
 
 
-@lru_cache(maxsize=512)
 def _name(key: str) -> str:
     """Format a key. Raises BadInput for one that no YAML reader would find."""
     name = key if _is_plain(key, _NOT_IN_FLOW) and " " not in key else quoted(key)
@@ -220,13 +218,6 @@ def spans_of_lines(lines: list[str]) -> list[tuple[str, int, int]] | None:
     return trimmed(lines, found)
 
 
-@lru_cache(maxsize=64)  # a process that has written a file finds it again as it left it
-def spans_of(text: str) -> tuple[tuple[str, int, int], ...] | None:
-    """Return the same for the lines of a text."""
-    found = spans_of_lines(text.splitlines(keepends=True))
-    return None if found is None else tuple(found)
-
-
 def _key_of(line: str) -> str | None:
     """Return the plain key that a line begins with; None if there is none."""
     name, colon, value = line.partition(":")
@@ -254,7 +245,7 @@ def _is_nobodys(line: str, column: int) -> bool:
 
 
 def replace_keys(
-    text: str, spans: Sequence[tuple[str, int, int]], changes: Mapping[str, Any], order: list[str], column: int = 0
+    text: str, spans: list[tuple[str, int, int]], changes: Mapping[str, Any], order: list[str], column: int = 0
 ) -> str:
     """Return the file with these top-level keys, at `column`, set (None removes one); every other byte is kept.
 
