@@ -135,6 +135,24 @@ def test_what_has_landed_is_told_to_those_it_was_carried_out_for(scene: Scene) -
     assert scene.entries == []
 
 
+def test_a_settled_entry_stays_while_a_request_for_a_neighbour_may_arrive_and_hands_no_claim_on(scene: Scene) -> None:
+    """Its own claim has ended since, so that no token of it may be taken over."""
+    now_s = int(scene.runtime.now().timestamp())
+    asked = {"asked_on": "e" * 40, "intents": {"01A": "d" * 40, "01B": "f" * 40}, "gone": True, "unanswered_since_s": now_s}
+    scene.left(
+        "01A", state="unknown", base="e" * 40, commits=[scene.tip], agent="coder", ids=[scene.bead], tokens=["T1"], **asked
+    )
+    operation = scene.claim()
+    for _ in range(2):
+        found = scene.look(Member(operation))
+        assert "01B" in found.findings.may_land
+        assert scene.entries == ["01A"]
+        assert found.members[0].operation is operation
+    scene.runtime.sleep(requests.VALID_S + 1)
+    assert scene.look().findings.may_land == {}
+    assert scene.entries == []
+
+
 def test_the_first_of_two_pushes_without_an_answer_may_be_the_one_that_landed(scene: Scene) -> None:
     """Both were made on the same base, so only one of them can land."""
     first = {"commits": [scene.tip], "batch": {"01B": {"subject": "done"}, "01C": {"subject": "only then"}}}

@@ -166,10 +166,11 @@ class _Look:
                 self._landed += landed["commits"][-1:]
                 self._pass_on(landed["batch"], landed["commits"][-1])
             self._give_up(entry, is_settled=True)
-            if not held and not self._await_others(entry):
+            if held:
+                if data["state"] != "won":
+                    entry.write(state="won")
+            elif not self._await_others(entry):
                 entry.remove()
-            elif data["state"] != "won":
-                entry.write(state="won")
         elif asked == "waiting":
             return
         elif not commits or data.get("base") != self._tip:
