@@ -46,10 +46,10 @@ def _number_of(name: str, text: str) -> float:
 
 RATE = Kind("rate", rate_of)  # beads per second, from `12/h`, `3/m`, `0.5/s`, `100/d`
 SWEEP = Kind("sweep", sweep_of)  # a number to change, `NAME=LOW..HIGH`
-_AT_LEAST_ONE = whole_number(1, MOST)
+_COUNT = whole_number(1, MOST)
 # The fleet, its work, and the connection to the hub.
 SCENARIO = (
-    Option("--agents", kind=_AT_LEAST_ONE, default=_DEFAULT.agents, help="The number of agents; default: 20."),
+    Option("--agents", kind=_COUNT, default=_DEFAULT.agents, help="The number of agents; default: 20."),
     list_option("--interval", name="intervals", help="How often agents look when idle (30m); several go round the agents."),
     Flag("--cron", help="Agents are started by cron every interval, and do not wait in between."),
     Option("--peek", kind=DURATION, help="How soon a waiting agent first peeks at the hub (30s); 0s: never."),
@@ -59,7 +59,7 @@ SCENARIO = (
         kind=real_number(0, 10, is_above_low=True),
         help="Instead: the part of the time that the work keeps agents busy, such as 0.7.",
     ),
-    Option("--burst", kind=_AT_LEAST_ONE, default=1, help="How many beads are made at once (1)."),
+    Option("--burst", kind=_COUNT, default=1, help="How many beads are made at once (1)."),
     Option("--backlog", kind=whole_number(0, MOST), default=0, help="How many beads are there at the start (0)."),
     Option("--service", kind=DURATION, help="How long a bead takes on average (20m)."),
     Option("--service-times", kind=one_of(*SERVICE_TIMES), help="How these times are spread (exponential)."),

@@ -1,4 +1,4 @@
-"""Translation of operating-system errors that have a cause outside bd. Imported only when there is one."""
+"""Translation of operating-system errors that have a cause outside bd."""
 
 from __future__ import annotations
 

@@ -69,7 +69,6 @@ class Attempt:
         self.confinement = Confinement.of(hub.settings())  # of what is run there
         self.is_prepared = False
         self.base_commit = ""  # of the branch that the work begins from, once it is prepared
-        self.on_rescued: Callable[[str], None] = lambda _: None  # gets the branch of a killed worker's commits
         self._rescued = ""
         self.earlier = 0  # commits with which it begins, once it is prepared
         self._bead = bead
@@ -107,15 +106,21 @@ class Attempt:
 
     # --- before ---
 
-    def prepare(self, hub: Clone, environment: Mapping[str, str], started: Callable[[ProcessTree], None]) -> str:
+    def prepare(
+        self,
+        hub: Clone,
+        environment: Mapping[str, str],
+        started: Callable[[ProcessTree], None],
+        rescued: Callable[[str], None] = lambda _: None,
+    ) -> str:
         """Set aside what an earlier attempt left, make the workspace, and run the setup. Return what the agent has to know.
 
-        `started` gets the setup's process. Raises SetupFailed, Conflict, and others for which the bead is given back.
+        `started` gets the setup's process, `rescued` the branch of the commits of a worker that was killed. Raises SetupFailed, Conflict, and others for which the bead is given back.
         """
         refuse_full(free_bytes(), self.entry.clone.min_free if self.entry else 0)
         if self.entry is not None:
             self._cache.fetch()
-        self._set_former_aside(hub)
+        self._set_former_aside(hub, rescued)
         self.workspace = self.workspace.write()
         try:
             notes = self._make()
@@ -150,7 +155,7 @@ class Attempt:
         after_s = times.unix_seconds(since) if since else None
         return self._cache.count(begun, self.base_commit, *others, after_s=after_s)
 
-    def _set_former_aside(self, hub: Clone) -> None:
+    def _set_former_aside(self, hub: Clone, rescued: Callable[[str], None]) -> None:
         former = record_at(self.folder)
         if not os.path.lexists(self.folder):  # removed, and the record stays as long as there is something of it
             if former is not None and not leftovers.forget_if_empty(former, self._cache):
@@ -161,7 +166,7 @@ class Attempt:
         if former.ended_at is None:  # its worker was killed
             self._rescued = self._delivered_late(former, hub).branch
             if self._rescued:
-                self.on_rescued(self._rescued)  # a worker that is killed before the next line does all of this again
+                rescued(self._rescued)  # a worker that is killed before the next line does all of this again
             former = former._replace(ended_at=times.time_text(hub.runtime.now()))
         former.moved_aside()
 

@@ -25,7 +25,6 @@ from bd.store.git.create import (
     take_default_branch,
 )
 from bd.store.git.discovery import find_repo
-from bd.store.git.repository import GitFailed, disk_error
 from bd.store.hub_location import check_branch, clone_config_path, forget, read_layer, user_config_path
 from bd.store.worktree.checkout import edited_files
 from bd.store.worktree.sparse import write_out
@@ -212,10 +211,7 @@ def join_hub(
 ) -> Joined:
     """Clone a hub. Raises NoHub if the repository contains none, Damaged if git refuses to write its files."""
     repo = clone_repo(url, folder, on_progress)
-    try:
-        left_out = write_out(repo)
-    except GitFailed as error:  # the repository is there, without its files
-        raise disk_error(error.stderr) from error
+    left_out = write_out(repo)
     if branch:
         set_clone_setting(repo, "branch", check_branch(branch))
         forget(repo)

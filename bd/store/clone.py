@@ -201,7 +201,7 @@ class Clone(Replica):
     def unsettled(self) -> dict[str, str]:
         """Return the operations of dead processes whose push may still reach the hub: uid -> verb.
 
-        None while another process writes, which is about to settle them, or where this clone can't be written.
+        Nothing while another process writes, which is about to settle them, or where this clone can't be written.
         """
         if self.journal.is_empty():
             return {}

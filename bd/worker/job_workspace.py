@@ -57,8 +57,7 @@ class JobWorkspace:
         """Make the workspace, and add it to the brief. Return an outcome if the command must not run."""
         hub = self._open_hub()
         try:
-            self._attempt.on_rescued = lambda branch: self._tell_of_rescued(hub, branch)
-            words = self._attempt.prepare(hub, self.environment, started)
+            words = self._attempt.prepare(hub, self.environment, started, lambda branch: self._tell_of_rescued(hub, branch))
             more = [Part("workspace", words)]
             self.write_brief(
                 brief_of(self._bead, hub.snapshot(), hub, self._agent, more=more, by_worker=True, verbs_for=self.verbs_for).text

@@ -31,6 +31,12 @@ def taken_over() -> RemoteUnreachable:
     return RemoteUnreachable(words, hint=_NEXT_FINDS_OUT, written="unknown")
 
 
+def unread(error: Exception) -> TryAgain:
+    """Another process of this clone has carried out the write, and this one can't read the result."""
+    words = f"another bd process in this clone carried out the write, and the result can't be read: {error}"
+    return TryAgain(words, hint=_NEXT_FINDS_OUT, written="unknown")
+
+
 def out_of_time(tries: int, obstacle: BdError | None, *, in_doubt: bool) -> BdError:
     """The time for trying is over: other writers were faster, or there was an `obstacle` at last."""
     if in_doubt:

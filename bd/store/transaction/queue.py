@@ -191,8 +191,7 @@ class Writing:
             refusal = answer.error_of(told["answer"])
             change = None if refusal else answer.change_of(told["answer"], self._replica.snapshot(tip))
         except (TryAgain, OSError) as error:
-            words = f"another bd process in this clone carried out the write, and the result can't be read: {error}"
-            raise TryAgain(words, hint="this clone's next command finds out", written="unknown") from error
+            raise give_up.unread(error) from error
         with suppress(OSError):  # the hub has it
             finish.note_last(self._replica, change, tip)
         return Outcome(change, published=True, commit=tip, tries=told.get("tries", 1), refusal=refusal)

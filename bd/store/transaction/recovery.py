@@ -160,7 +160,9 @@ class _Look:
         if commits and data.get("base") and files:
             files.undo_half(data["base"], commits[-1])
         asked = self._asked(entry)
-        landed = next((push for push in _pushes(data) if self._replica.repo.is_ancestor(push["commits"][-1], self._tip)), None)
+        landed = next(
+            (push for push in unpublished.pushes_of(data) if self._replica.repo.is_ancestor(push["commits"][-1], self._tip)), None
+        )
         if data["state"] == "won" or held or asked == "done" or landed:
             if landed:  # else its batch lost, and the verdicts have the result
                 self._landed += landed["commits"][-1:]
@@ -255,17 +257,11 @@ class _Look:
 
 def _pushed(data: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
     """Return what a push of a dead process may still bring to the hub, by the uids of its batch."""
-    pushes = _pushes(data)
+    pushes = unpublished.pushes_of(data)
     pushed = {"base": data.get("base"), "commits": data.get("commits")}
     if pushes[1:]:
         pushed["earlier"] = pushes[1:]
     return dict.fromkeys((uid for push in pushes for uid in push["batch"]), pushed)
-
-
-def _pushes(data: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """Return what a process pushed without an answer, the last push first: the `commits` and the `batch` of each."""
-    last = {"commits": data.get("commits") or [], "batch": data.get("batch") or {}}
-    return [push for push in (last, *reversed(data.get("earlier") or ())) if push["commits"]]
 
 
 def _may_arrive(data: Mapping[str, Any], runtime: Runtime) -> bool:

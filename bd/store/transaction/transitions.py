@@ -281,7 +281,7 @@ def _deciding(state: Deciding, event: Decided, now_s: float) -> State:
         return _ended(work, refusal or next(iter(work.declined.values())))
     if work.asked:
         return Withdrawing(work, "follow", batch)
-    return _told(work, batch)
+    return _without_push(work, batch)
 
 
 def _building(state: Building, event: Built, now_s: float) -> State:
@@ -478,7 +478,7 @@ def _withdrawing(state: Withdrawing, event: Withdrawn, now_s: float) -> State:
         return _in_time(_backing_off(work), now_s)
     if state.then == "follow":
         if are_gone and state.batch:
-            return _told(work, state.batch)
+            return _without_push(work, state.batch)
         return _in_time(Fetching(work, REMOTE), now_s)
     if are_gone or not work.late_looks:
         return _out_of_time(work)
@@ -494,7 +494,7 @@ def _following(state: Following, event: Followed, now_s: float) -> State:
     return Settled(state.work, event.outcome, event.all_heard)
 
 
-def _told(work: Work, batch: Batch) -> State:
+def _without_push(work: Work, batch: Batch) -> State:
     """End with what a batch decided that is not to be pushed."""
     work = _with_batch(work, batch)
     return Following(work, batch, None) if work.own is None or work.own.is_settled else _ended(work, give_up.doubt())

@@ -36,6 +36,12 @@ class _Lost(NamedTuple):
     commit: str
 
 
+def pushes_of(data: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """Return what an entry's author pushed without an answer, the last push first: the `commits` and the `batch` of each."""
+    last = {"commits": data.get("commits") or [], "batch": data.get("batch") or {}}
+    return [push for push in (last, *reversed(data.get("earlier") or ())) if push["commits"]]
+
+
 def answer_to(replica: Replica, entry: JournalEntry, tip: str, heard: Mapping[str, Verdict]) -> Mapping[str, Any] | None:
     """Return how an operation ended, from whoever carried it out: a commit with its uid, a verdict, or a neighbour's answer.
 
@@ -84,8 +90,7 @@ def set_aside(replica: Replica, operation: Operation, commit: str, error: Server
 
 def _lost(replica: Replica, entry: JournalEntry) -> _Lost | None:
     """Find the operation behind an entry: from the pushed commit, from the request, or from its form."""
-    pushes = [entry.data.get("commits") or (), *(push["commits"] for push in entry.data.get("earlier") or ())]
-    for commit in chain.from_iterable(pushes):  # the last push can be of neighbours alone
+    for commit in chain.from_iterable(push["commits"] for push in pushes_of(entry.data)):  # the last can be of neighbours alone
         _, text = commit_message.split_commit(replica.repo.objects.read(commit) or b"")
         form = commit_message.form_of(text)
         if form is not None and form["uid"] == entry.uid:

@@ -10,6 +10,7 @@ import os
 from typing import TYPE_CHECKING
 
 from bd.core.schema import ARCHIVE_DIR, BEADS_DIR, CAPACITY_DIR
+from bd.store.git.repository import disk_error
 
 if TYPE_CHECKING:
     from bd.store.git.repository import GitRepo
@@ -22,14 +23,19 @@ _SETTINGS = ("core.sparseCheckout", "core.sparseCheckoutCone", "index.sparse")
 
 
 def write_out(repo: GitRepo) -> int:
-    """Check out the files of a clone made without any. Return how many files of the archive are left out."""
+    """Check out the files of a clone made without any. Return how many files of the archive are left out.
+
+    Raises TryAgain if this machine can't write them, Damaged if git refuses to.
+    """
     if not repo.work_tree or repo.run("rev-parse", "--quiet", "--verify", "HEAD^{tree}", check=False)[0]:
         return 0
     archived = repo.run("ls-tree", "-r", "--name-only", "HEAD", "--", ARCHIVE_DIR)[1].count(b"\n")
     left_out = archived if archived > LIMIT and _is_only_a_hub(repo) else 0
     if left_out:
         _leave_out_archive(repo)
-    repo.run("checkout", "--progress")
+    code, _, words = repo.run("checkout", "--progress", check=False)
+    if code:
+        raise disk_error(words)
     return left_out
 
 
