@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import os
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -191,9 +191,14 @@ class Replica:
         published = self.repo.ref(PUBLISHED)
         moved = view is None or (view == published and self.repo.is_ancestor(view, tracked))
         if moved:
+            lock = self.local.lock(0)
             try:
-                self.repo.update_refs([(PUBLISHED, tracked, published or ZERO), (VIEW, tracked, view or ZERO)])
-            except TryAgain:  # another writer of this clone was faster
+                if not lock.try_enter():  # another process writes, and is about to set them
+                    return view or tracked
+                with ExitStack() as held:
+                    held.push(lock)
+                    self.repo.update_refs([(PUBLISHED, tracked, published or ZERO), (VIEW, tracked, view or ZERO)])
+            except TryAgain:  # another writer of this clone was faster, or this clone can only be read
                 return self.repo.ref(VIEW) or tracked
             view = tracked
         self._note_tracked(tracked)

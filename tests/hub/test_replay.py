@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from bd.store.contract import VIEW
+from bd.store.local.lock import CloneLock
 from tests.hub.hooks import hook, offline
 from tests.race.history import subjects
 from tests.race.seeds import limit, seed, write_field
@@ -749,3 +751,21 @@ def test_what_was_refused_is_named_until_it_is_dismissed(clone: Clones, hub: Pat
     assert worked.err.count("refused by the hub and kept here for 2h") == 1
     alice.bd("sync", "--dismiss", uid)
     assert "refused by the hub" not in alice.bd("comment", "hub-a", "again", env=later).err
+
+
+def test_a_read_after_a_plain_fetch_leaves_the_refs_to_the_process_that_writes(clone: Clones, hub: Path) -> None:
+    """That process has them locked, and its lock is no leftover of a dead one."""
+    alice, bob = clone("alice"), clone("bob")
+    alice.here("create", "By Alice", "--id", "hub-a")
+    bob.here("create", "By Bob", "--id", "hub-b")
+    git(alice.path, "fetch", "--quiet")
+    before = git(alice.path, "rev-parse", VIEW)
+    locked = alice.path / ".git" / f"{VIEW}.lock"
+    with CloneLock(str(alice.path / ".git" / "bd" / "lock"), 0, RUNTIME):
+        locked.touch()
+        assert "hub-b" not in alice.here("list").out
+        assert locked.exists()
+        assert git(alice.path, "rev-parse", VIEW) == before
+    assert "hub-b" in alice.here("list").out, "now it is a leftover"
+    assert not locked.exists()
+    assert git(alice.path, "rev-parse", VIEW) == tip(hub)

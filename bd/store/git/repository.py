@@ -205,11 +205,11 @@ class GitRepo:
     def update_refs(self, updates: Iterable[tuple[str, str | None, str | None]]) -> None:
         """Set refs in one transaction: (name, new, old). New None deletes; old None expects nothing, old ZERO expects no ref.
 
-        Raises GitFailed if a ref is not what was expected; then none has changed.
+        Refs below refs/bd/ only under the clone's lock. Raises GitFailed if a ref is not what was expected; then none has changed.
         """
         lines, leftovers = [], []
         for name, new, old in updates:
-            # only bd locks these, under the clone's lock: a lock that stays was left by a dead command
+            # Only bd locks these, and only while it has the clone's lock: a lock that stays was left by a dead command.
             if name.startswith("refs/bd/"):
                 leftovers.append(os.path.join(self.common_dir, f"{name}.lock"))
             if new is None:
