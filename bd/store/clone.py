@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from bd.core.runtime import Runtime
     from bd.core.settings import Settings
     from bd.store.hub_location import Place
-    from bd.store.local.tokens import Tokens
     from bd.store.offline_queue import QueuedWrite
     from bd.store.rejected import KeptCommit
     from bd.store.snapshot import CachedSnapshot

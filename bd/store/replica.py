@@ -36,10 +36,8 @@ if TYPE_CHECKING:
     from bd.core.queries import Derivation
     from bd.core.runtime import Runtime
     from bd.core.settings import Settings
-    from bd.store.cache.cache import Cache
     from bd.store.contract import Journal, Lock, Remote
     from bd.store.heartbeat.side_refs import SideRefs
-    from bd.store.snapshot import CachedSnapshot
     from bd.store.worktree.worktree import Worktree
 
 _TRACKED = "tracked"

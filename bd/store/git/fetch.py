@@ -16,9 +16,8 @@ from bd.store.git.push import list_remote, silent, unreachable
 from bd.store.git.repository import FETCH_FLAGS, GitTimeout, every_ref
 
 if TYPE_CHECKING:
-    import subprocess
-
     from bd.core.runtime import Runtime
+    from bd.store.git.process import Process
     from bd.store.git.repository import GitRepo
 
 # A file that exists while a fetch runs; one left behind shows that a fetch was killed.
@@ -47,7 +46,7 @@ class Fetching:
         self._remote = remote
         self._branch = branch
         self._name = branch.removeprefix("refs/heads/")
-        self._fetching: subprocess.Popen[bytes] | None = None
+        self._fetching: Process | None = None
         self._was_killed = False
         self._is_alone = False
         self._requests: dict[str, str] = {}

@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from typing import Any
 
     from bd.store.contract import Draft
-    from bd.store.git.objects import ObjectReader
     from bd.store.git.process import Process
 
 FETCH_FLAGS = ("--no-tags", "--refmap=", "--no-write-fetch-head", "--no-recurse-submodules")
