@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from bd.cli.derivations import DERIVATIONS
 from bd.cli.output import Handle, Output, can_be_heard, escaped, lost_output, progress_bar
@@ -14,6 +14,7 @@ from bd.core import times
 from bd.core.errors import BadInput, BdError, Damaged, NoHub, NoSuchBead, RemoteUnreachable, ServerRefused, StaleToken
 from bd.core.identity import claimant, identify
 from bd.core.schema import BEADS_DIR, CONFIG_PATH, suffix_of
+from bd.core.value import Value
 from bd.operations import typed_secrets
 from bd.operations.reader import OperationReader
 from bd.policy.ranking import Ranking
@@ -44,7 +45,7 @@ SIGNS = "heartbeats in side refs"
 _SHOWN_KEYS = 5
 
 
-class Globals(NamedTuple):
+class Globals(Value):
     """The flags that mean the same everywhere, and may be anywhere in a command line."""
 
     json: bool = False

@@ -8,11 +8,12 @@ SPEC with the same result.
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from bd.cli.spec import Flag, Group, is_empty
 from bd.cli.table import ALIASES, COMMANDS
 from bd.core.errors import BadInput
+from bd.core.value import Value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 _CLICKS_OWN = "help"  # it shows what click knows
 
 
-class Line(NamedTuple):
+class Line(Value):
     """A parsed command line: the command's name in the table, its function, the arguments, and the name with that of a group."""
 
     name: str

@@ -6,12 +6,13 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from bd.cli.values import comma_list, priority_of
 from bd.core.errors import BadInput
 from bd.core.ids import check_agent
 from bd.core.times import duration_s
+from bd.core.value import Value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 _DIGITS = 15  # more than any number here has, and no more than Python converts at once
 
 
-class Kind(NamedTuple):
+class Kind(Value):
     """A conversion from typed text to a value. `read` raises BadInput for a text that it is not sure of.
 
     `name` is click's name for it; kinds with bounds or choices, paths, texts and numbers are click's own.

@@ -5,13 +5,15 @@ Static, so that `bd --help` and a mistyped command import nothing. A test compar
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
+
+from bd.core.value import Value
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
-class Row(NamedTuple):
+class Row(Value):
     """`module` below bd.cli.commands; its function `run` runs the command that `SPEC` declares.
 
     In a module with several commands, `attribute` names the function, and its declaration in capitals. `beside` names the command

@@ -7,11 +7,12 @@ used for writes that claim nothing; it may claim only for a person at a terminal
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from bd.core.errors import NoIdentity
 from bd.core.ids import agent_from_person, check_agent
 from bd.core.schema import is_agent
+from bd.core.value import Value
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from bd.core.settings import Settings
 
 
-class Identity(NamedTuple):
+class Identity(Value):
     """`agent` is the name that claims, `by` the author of writes (`agent:x`, `human:Ada`), `source` where it comes from."""
 
     agent: str
@@ -68,7 +69,7 @@ def claimant(identity: Identity, *, is_person: bool) -> Identity:
     if not is_person:
         raise NoIdentity
     name = identity.by.split(":", 1)[-1]
-    return identity._replace(agent=agent_from_person(name))
+    return identity.replace(agent=agent_from_person(name))
 
 
 def git_author(by: str, settings: Settings, user_name: str, user_mail: str) -> str:

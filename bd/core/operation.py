@@ -5,7 +5,9 @@ An operation is a frozen value: methods that change it return a new one.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
+
+from bd.core.value import Value
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -20,7 +22,7 @@ class UnknownOperation(ValueError):
     """A form that only a newer bd can read: of an unknown verb or version, or with an unknown argument."""
 
 
-class Once(NamedTuple):
+class Once(Value):
     """An idempotency key: the request has at most one effect, whoever carries it out, and however often it is sent.
 
     `key` is a digest of the caller and its key, `body` one of all that it asks for. `since` is a commit in whose history the key
@@ -32,7 +34,7 @@ class Once(NamedTuple):
     since: str = ""
 
 
-class DecisionContext(NamedTuple):
+class DecisionContext(Value):
     """The inputs of a decision besides the snapshot.
 
     `heartbeats` are the refs of the claims that send heartbeats, by token, listed before the branch was fetched; None if the

@@ -6,11 +6,12 @@ there should be; bd/pool starts them.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from bd.core.errors import BdError
 from bd.core.schema import AGENTS_DIR, agent_path, is_agent
 from bd.core.times import duration_s
+from bd.core.value import Value
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
         def records(self, folder: str) -> Mapping[str, Mapping[str, Any]]: ...
 
 
-class Pool(NamedTuple):
+class Pool(Value):
     """A pool's settings. Durations are seconds; `size` is what was requested with `bd pool scale`.
 
     `flaws` are the invalid settings in its file, and the values used instead.
@@ -113,7 +114,7 @@ def pool_of(name: str, file: Mapping[str, Any]) -> Pool:
             flaws.append(f"`{key}: {given[key]}` is not a duration, and is ignored")
     said["names"] = _names(given.get("names"), flaws)
     pool = _within(Pool(name, **said), flaws)
-    return pool._replace(flaws=tuple(flaws)) if flaws else pool
+    return pool.replace(flaws=tuple(flaws)) if flaws else pool
 
 
 def _unknown(key: str) -> str:
@@ -137,13 +138,13 @@ def _within(pool: Pool, flaws: list[str]) -> Pool:
     """Make the pool's numbers consistent."""
     if pool.max > MOST_MEMBERS:
         flaws.append(f"`max: {pool.max}` is more than {MOST_MEMBERS}, which holds")
-        pool = pool._replace(max=MOST_MEMBERS)
+        pool = pool.replace(max=MOST_MEMBERS)
     if pool.min > pool.max:
         flaws.append(f"`min: {pool.min}` is more than `max`, {pool.max}, which is used for both")
-        pool = pool._replace(min=pool.max)
+        pool = pool.replace(min=pool.max)
     if pool.size is not None and pool.clamped(pool.size) != pool.size:
         flaws.append(f"`size: {pool.size}` is not within {pool.min}..{pool.max}; {pool.clamped(pool.size)} holds")
-        pool = pool._replace(size=pool.clamped(pool.size))
+        pool = pool.replace(size=pool.clamped(pool.size))
     if pool.provider not in PROVIDERS and not pool.alive:
         flaws.append(f"`provider: {pool.provider}` is not one of {', '.join(PROVIDERS)}: no members are started")
     return pool

@@ -10,9 +10,10 @@ from __future__ import annotations
 import heapq
 from functools import cached_property
 from operator import itemgetter
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from bd.core.schema import ARCHIVE_DIR, BASE_OF_PRIORITY, CLOCK_FIELDS, CONFIG_PATH, DONE_STATUSES, WAITING_LINKS
+from bd.core.value import Value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 LONGEST_CHAIN = 5
 
 
-class Sought(NamedTuple):
+class Sought(Value):
     """A query for beads that can be found without reading them; unset parts match everything.
 
     Without `done`, only live beads match. `phases` are the kept phases of live beads. An empty `assignee` matches unassigned
@@ -49,7 +50,7 @@ class Sought(NamedTuple):
     by_age: bool = False
 
 
-class Derivation(NamedTuple):
+class Derivation(Value):
     """A column that a store fills and keeps: `begin(snapshot, now)` returns a function from ids to texts by id.
 
     Both are pure; what is computed once for many beads belongs to the function. It returns a text only if nothing but a change of

@@ -6,12 +6,13 @@ Precedence: flag, environment (`BD_*`), clone (`<git common dir>/bd/config.yaml`
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from bd.core import versions
 from bd.core.errors import BadInput, Damaged
 from bd.core.schema import status_word
 from bd.core.times import duration_s
+from bd.core.value import Value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -31,7 +32,7 @@ _LARGEST = 1e9
 _PREFIX_LIMIT = 100
 
 
-class Key(NamedTuple):
+class Key(Value):
     """One setting: its default, its parser, and what it is for."""
 
     default: Any
@@ -204,7 +205,7 @@ PERSONAL_KEYS = ("agent",)
 PLACE_KEYS = ("branch", "remote")
 
 
-class Settings(NamedTuple):
+class Settings(Value):
     """The value of every setting. Durations are seconds."""
 
     prefix: str

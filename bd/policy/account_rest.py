@@ -8,11 +8,12 @@ failure_kinds.py says after which failures what rests; operations/account_rests.
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from bd.core.pools import template_of
 from bd.core.schema import CAPACITY_DIR, capacity_path
 from bd.core.times import age_text, instant_of, time_text, timedelta
+from bd.core.value import Value
 from bd.policy import failure_kinds
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ _EARLY_S = 30.0
 CODE = "resting"
 
 
-class Rest(NamedTuple):
+class Rest(Value):
     """A rest: of which account, after which kind of failure, since when without a success, and until when (texts of times)."""
 
     account: str
@@ -52,7 +53,7 @@ class Rest(NamedTuple):
         return {"until": self.until, "reason": self.reason, "account": self.account, "since": self.since}
 
 
-class Hold(NamedTuple):
+class Hold(Value):
     """Why an agent takes no work: the rest, when to ask again, and the bead with which its account is being tried, if any."""
 
     rest: Rest
@@ -158,7 +159,7 @@ class Rests:
 
 def _joined(one: Rest, other: Rest) -> Rest:
     later = max(one, other, key=lambda rest: rest.until)
-    return later._replace(since=min(one.since, other.since))
+    return later.replace(since=min(one.since, other.since))
 
 
 def _is_forgotten(rest: Rest, now: datetime) -> bool:
@@ -204,4 +205,4 @@ def next_rest(account: str, kind: str, before: Rest | None, at: datetime, resets
         least, most = (SHORTEST_BY_HAND_S, LONGEST_BY_HAND_S) if by_hand else (SHORTEST_S, LONGEST_S)
         rest_s = min(least + (at - since).total_seconds(), most)
     found = Rest(account, kind, time_text(since), time_text(at + timedelta(seconds=rest_s)))
-    return found if before is None or before.until < found.until else before._replace(since=found.since)
+    return found if before is None or before.until < found.until else before.replace(since=found.since)

@@ -7,10 +7,11 @@ Sums over beads are in core/costs.py, the cost of an attempt in spending.py.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from bd.core.costs import amount_of, reserved_of
 from bd.core.times import time_text
+from bd.core.value import Value
 from bd.policy.dag import Lineage, is_under
 from bd.policy.readiness import Reason
 
@@ -26,7 +27,7 @@ PERIODS = {"day": 10, "month": 7, "total": 0}  # the length of the part of a tim
 FALLBACK_AFTER = 2
 
 
-class Budget(NamedTuple):
+class Budget(Value):
     """An amount of US dollars per day, per month, or in total."""
 
     usd: float

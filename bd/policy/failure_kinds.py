@@ -5,7 +5,9 @@ One table for everybody who asks: retries, capacity, rests, the friction report,
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple
+from typing import Literal
+
+from bd.core.value import Value
 
 Whose = Literal["bead", "worker", "agent", "provider"]
 Rests = Literal["nobody", "account", "login", "installation"]
@@ -15,7 +17,7 @@ _BACK: Until = "the provider is back"
 _LOOKED: Until = "a person has looked"
 
 
-class FailureKind(NamedTuple):
+class FailureKind(Value):
     """One kind. `whose` fault it is; `uses_attempt` of the bead; what `rests` after it (account_rest.py), and until what.
 
     `is_final`: no retry fixes it, unless the bead's `retry_on` names it. `counts_for_agent`: it makes an agent overloaded.

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
+
+from bd.core.value import Value
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -11,7 +13,7 @@ if TYPE_CHECKING:
     from bd.core.model import Bead, Snapshot
 
 
-class LiveNote(NamedTuple):
+class LiveNote(Value):
     """A note that an agent has reported on a bead that it holds."""
 
     bead: str

@@ -6,9 +6,10 @@ What follows for its room is in capacity.py.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from bd.core.times import instant_of, time_text
+from bd.core.value import Value
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -22,14 +23,14 @@ DONE = "done"
 PROBE_AFTER_INTERVALS = 2
 
 
-class Rules(NamedTuple):
+class Rules(Value):
     """Overloaded after failures of this many different beads among the last attempts; 0 failures: never."""
 
     failures: int = 2
     attempts: int = 5
 
 
-class Ending(NamedTuple):
+class Ending(Value):
     """How an attempt of an agent on a bead ended: `what` is done, failed or stalled."""
 
     agent: str

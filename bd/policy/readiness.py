@@ -8,9 +8,10 @@ retrying are derived here, never stored.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from bd.core.times import age_text, instant_of
+from bd.core.value import Value
 from bd.policy.dag import Graph, Lineage, awaited
 
 if TYPE_CHECKING:
@@ -41,7 +42,7 @@ _PHASE_OF_STATUS = {
 NOT_WORK = frozenset({"merge-request", "gate", "molecule", "message", "agent", "role", "rig"})
 
 
-class Reason(NamedTuple):
+class Reason(Value):
     """One link of a chain of reasons: a snake_case code, the end of a sentence, and the id that it comes from."""
 
     code: str
@@ -49,7 +50,7 @@ class Reason(NamedTuple):
     by: str | None = None
 
 
-class Standing(NamedTuple):
+class Standing(Value):
     """The phase of a bead, and what keeps it from being ready."""
 
     phase: str
@@ -136,7 +137,7 @@ class Readiness:
         for target in self._graph.inherited(parent):
             hold = _waiting(target, self.snapshot)
             if hold:
-                yield hold._replace(code="parent_waits", parent=parent)
+                yield hold.replace(code="parent_waits", parent=parent)
 
     def blockers(self, bead: Bead) -> list[str]:
         """Return the ids that keep a bead from being ready through dependencies, its own or inherited."""
@@ -162,7 +163,7 @@ def _phase_of_claim(bead: Bead) -> str:
 # --- what holds an open bead back -----------------------------------------------------------
 
 
-class Hold(NamedTuple):
+class Hold(Value):
     """One thing that an open bead waits for.
 
     `code` says what, `by` is the id it comes from, `other` that bead (None: it does not exist), and `parent` the one that it is

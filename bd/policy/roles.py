@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from bd.core.schema import AGENT_FIELDS
 from bd.core.times import duration_s
+from bd.core.value import Value
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -17,7 +18,7 @@ DEFAULT_INTERVAL_S = 1800.0
 SKILL_RULES = ("title_words", "title_prefix", "labels", "types")
 
 
-class Role(NamedTuple):
+class Role(Value):
     """What a role brings where an agent's file says nothing: seconds between two polls, skill rules, and whether it is a fallback."""
 
     interval_s: float

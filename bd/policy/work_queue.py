@@ -64,10 +64,10 @@ def in_work_order(sought: Sought, snapshot: Snapshot, ranking: Ranking, passes: 
     parts: list[Settled] = []
     others: list[Bead] = []
     if "ready" in wanted:
-        ready, others = snapshot.settled(sought._replace(phases=("ready",), by_work=True))
+        ready, others = snapshot.settled(sought.replace(phases=("ready",), by_work=True))
         parts += [ready] if ready is not None else []
     if rest:
-        waiting, others = snapshot.settled(sought._replace(phases=rest))
+        waiting, others = snapshot.settled(sought.replace(phases=rest))
         parts += [Resorted(waiting, ranking.unready)] if waiting is not None else []
     phase_by_id = _phases_of(others, ranking)
     found = [bead for bead in others if phase_by_id[bead.id] in wanted and passes(bead)]

@@ -141,7 +141,7 @@ class Crew:
         clone = self._round.quarters.path("clones", name) if hub.place.url else hub.place.repo.work_tree or os.getcwd()
         # a running session keeps its name even if the hub's prefix changes
         places = values_of(name, self.pool.name, hub_name(how.get("hub") or self._prefix), clone)
-        pool = self.pool._replace(
+        pool = self.pool.replace(
             provider=how.get("provider", "child"),
             alive=how.get("alive", ""),
             stop=how.get("stop", ""),

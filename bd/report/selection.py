@@ -110,12 +110,12 @@ def _sought(wanted: Wanted) -> Sought | None:
         assignee="" if wanted.unassigned else wanted.assignee or None,
     )
     if "all" in names or (wanted.everything and not names):
-        return found._replace(done=True)
+        return found.replace(done=True)
     if not names:
-        return found._replace(statuses_not=("pinned",), types_not=tuple(NOT_WORK.union(wanted.types_not)))
+        return found.replace(statuses_not=("pinned",), types_not=tuple(NOT_WORK.union(wanted.types_not)))
     if names <= _KEPT_PHASES:
-        return found._replace(phases=tuple(names))
-    return None if names & set(DERIVED) else found._replace(statuses=tuple(names), done=bool(names & _DONE))
+        return found.replace(phases=tuple(names))
+    return None if names & set(DERIVED) else found.replace(statuses=tuple(names), done=bool(names & _DONE))
 
 
 def _names(wanted: Wanted) -> set[str]:

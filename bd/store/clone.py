@@ -251,7 +251,7 @@ class Clone(Replica):
         waiting = offline_queue.queued(self)
         known = {one.uid for one in waiting}
         kept = rejected.kept(self) if may_keep else []
-        refused = [offline_queue.written(self, item.commit)._replace(uid=item.uid) for item in kept if item.uid not in known]
+        refused = [offline_queue.written(self, item.commit).replace(uid=item.uid) for item in kept if item.uid not in known]
         old = [[one for one in found if times.instant_of(one.since) <= before] for found in (waiting, refused)]
         return old[0], old[1]
 

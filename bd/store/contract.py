@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from bd.core.value import Value
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from typing import Any, Protocol
@@ -44,7 +46,7 @@ class Entry(NamedTuple):
         return self.oid is not None and self.mode in ("100644", "100755")
 
 
-class Draft(NamedTuple):
+class Draft(Value):
     """A commit to be made.
 
     `message`, the author (`Name <mail>`), seconds since the epoch, the files (None deletes one), and the modes of files that are

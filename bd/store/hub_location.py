@@ -9,12 +9,13 @@ from __future__ import annotations
 import marshal
 import os
 from contextlib import suppress
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 from zlib import crc32
 
 from bd.core import files
 from bd.core.errors import BadInput, FolderGone, NoHub
 from bd.core.schema import CONFIG_FIELDS, CONFIG_PATH, FILE_LIMIT
+from bd.core.value import Value
 from bd.store.cache.paths import path_of, place_path
 from bd.store.git.discovery import find_repo
 from bd.store.git.environment import settings_of
@@ -37,7 +38,7 @@ _FOLDER_VARIABLES = ("BEADS_DIR", "BEADS_DB", "BD_DB")
 DEFAULT_BRANCH = "beads"
 
 
-class Place(NamedTuple):
+class Place(Value):
     """The location of a hub in this clone. `branch` is a full ref; `remote` is None if there is none."""
 
     repo: GitRepo

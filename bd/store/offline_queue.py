@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from bd.core.times import time_of_seconds
+from bd.core.value import Value
 from bd.store.contract import VIEW
 from bd.store.git import commit_message
 
@@ -12,7 +13,7 @@ if TYPE_CHECKING:
     from bd.store.replica import Replica
 
 
-class QueuedWrite(NamedTuple):
+class QueuedWrite(Value):
     """An unpublished write: its uid and commit, the commit's subject, and when it was made."""
 
     uid: str

@@ -73,7 +73,7 @@ def sync(replica: Replica, writing: Writing, by: str) -> tuple[Outcome, Edits]:
         if edits.files:
             hand = _staged(replica, edits, hand, by, author, settings.commit_prefix)
         outcome = writing.run(None, hand=hand)
-        return outcome._replace(notes=(*outcome.notes, *_left_out(edits.requested))), edits
+        return outcome.replace(notes=(*outcome.notes, *_left_out(edits.requested))), edits
     finally:
         replica.end_write()
 

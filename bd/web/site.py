@@ -163,7 +163,7 @@ def _without_user(hub: Clone) -> Clone:
 
     Its writers wait for each other all the time, which is no news.
     """
-    hub.place = hub.place._replace(user_name="", user_mail="")
+    hub.place = hub.place.replace(user_name="", user_mail="")
     hub.on_wait = None
     return hub
 
@@ -171,7 +171,7 @@ def _without_user(hub: Clone) -> Clone:
 def _write(hub: Clone, name: str, make: Make) -> Done:
     own = hub.place
     if name != own.user_name:  # the author is the person who asked, not who started the server
-        hub.place = own._replace(user_name=name, user_mail="")
+        hub.place = own.replace(user_name=name, user_mail="")
     try:
         outcome = hub.publish(make(asked(hub.runtime, f"human:{name}")))
     finally:

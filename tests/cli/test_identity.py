@@ -273,7 +273,7 @@ def test_a_claim_that_has_ended_in_the_same_push_is_not_told_as_held(
     def and_ended(hub: Any, operation: Any) -> Any:
         outcome = publish(hub, operation)
         release = Release(by="human:Ada", at=operation.at, runtime=RUNTIME, ids=["hub-bug"], reason="not now", force=True)
-        return outcome._replace(commit=publish(hub, release).commit)
+        return outcome.replace(commit=publish(hub, release).commit)
 
     monkeypatch.setattr(Opened, "publish", and_ended)
     told = board.here("claim", "hub-bug", "--agent", "bob", *words, code=5)

@@ -10,7 +10,7 @@ from bd.pool.decisions import Progress
 
 
 def test_a_pool_is_due_at_once_and_then_after_its_interval() -> None:
-    pool = Pool("a", 0, 1)._replace(scale_interval_s=20.0)
+    pool = Pool("a", 0, 1).replace(scale_interval_s=20.0)
     assert decisions.rest_s(Progress(), pool, 100.0) == 0.0
     looked = Progress().looked("a", 100.0)
     assert decisions.rest_s(looked, pool, 105.0) == 15.0

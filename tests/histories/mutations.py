@@ -199,7 +199,7 @@ def told_too_early(patch: pytest.MonkeyPatch) -> None:
     real = offline.keep_here
 
     def keep_here(*args: Any) -> outcome.Outcome:
-        return real(*args)._replace(published=True, notes=())
+        return real(*args).replace(published=True, notes=())
 
     patch.setattr(offline, "keep_here", keep_here)
 

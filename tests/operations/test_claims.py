@@ -663,7 +663,7 @@ def test_what_would_be_a_lie_without_the_remote(operation: Claim | Close | Relea
 )
 def test_without_side_refs_heartbeats_are_commits_and_rarer(asked: dict[str, Any], promised: dict[str, Any]) -> None:
     store = MemoryStore(held("hub-h", "coder", "t"), make_bead("hub-a"))
-    context = store.context._replace(takes_side_refs=False)
+    context = store.context.replace(takes_side_refs=False)
     operations = [
         (claim("coder", "hub-a", heartbeat=asked), lambda args: args),
         (Close(ids=["hub-h"], next={"agent": "coder", "heartbeat": asked}, **by("coder", hub_h="t")), lambda args: args["next"]),

@@ -55,9 +55,9 @@ def decided(operation: Operation, store: MemoryStore) -> Change | None:
     for one in (
         context,
         context,
-        context._replace(heartbeats={"t-h": "0" * 40}),
-        context._replace(is_request=True),
-        context._replace(takes_side_refs=False),
+        context.replace(heartbeats={"t-h": "0" * 40}),
+        context.replace(is_request=True),
+        context.replace(takes_side_refs=False),
     ):
         with contextlib.suppress(BdError):
             change = operation.decide(store.tip, one)

@@ -178,7 +178,7 @@ def can_claim(name: str, snapshot: MemorySnapshot) -> bool:
 
 def test_who_is_waited_for_is_started_first_and_nobody_in_a_pause() -> None:
     assert plan(POOL, 2, [], Memory(), 1000.0, first={"w-3"}).start == ("w-3", "w-1")
-    pool = POOL._replace(min=1)
+    pool = POOL.replace(min=1)
     assert plan(pool, 3, [], Memory(), 1000.0, halt="the fleet is paused") == Plan(3, start=("w-1",), waits="the fleet is paused")
 
 
@@ -219,7 +219,7 @@ def test_the_least_recently_active_go_first_and_who_works_last() -> None:
 
 def test_who_is_idle_for_long_does_not_wait_for_the_cooldown() -> None:
     running = [Member("w-1", 900.0), Member("w-2", 300.0)]
-    pool = POOL._replace(idle_timeout_s=600.0)
+    pool = POOL.replace(idle_timeout_s=600.0)
     assert plan(pool, 0, running, Memory(up_s=900.0), 1000.0).drain == (("w-2", "idle for too long"),)
     assert plan(pool, 2, running, Memory(up_s=900.0), 1000.0).drain == ()
 
@@ -231,7 +231,7 @@ def test_who_is_idle_for_long_does_not_wait_for_the_cooldown() -> None:
     st.tuples(st.integers(0, 4), st.integers(2, 5)),
 )  # fmt: skip
 def test_any_plan_keeps_the_limits(wanted: int | None, drawn: list[Any], memory: Memory, limits: tuple[int, int]) -> None:
-    pool = POOL._replace(min=min(limits), max=max(limits))
+    pool = POOL.replace(min=min(limits), max=max(limits))
     running = [Member(f"w-{number}", *rest) for number, *rest in drawn]
     does = plan(pool, wanted, running, memory, 1000.0)
     names, drained = {one.name for one in running}, {name for name, _ in does.drain}

@@ -222,12 +222,12 @@ def test_gone_without_an_answer_it_is_looked_for_once_more_and_then_forgotten() 
 
 def test_an_ask_without_an_answer_may_still_arrive() -> None:
     doubted = member(request="asked", asked_on=TIP, may_arrive=frozenset({"asked"}))
-    gone = after(states.Hearing(work(own=doubted._replace(misses=1)), NEWER, {}), effects.Answers({}))
+    gone = after(states.Hearing(work(own=doubted.replace(misses=1)), NEWER, {}), effects.Answers({}))
     assert gone.work.own.asked_on == TIP, "what it was asked on is still needed"
     assert doubts(gone.work, gone.work.own)
     late = after(
-        states.Recovering(work(own=doubted._replace(request=None)), NEWER, {"own": "asked"}),
-        recovered(work(own=doubted._replace(request=None))),
+        states.Recovering(work(own=doubted.replace(request=None)), NEWER, {"own": "asked"}),
+        recovered(work(own=doubted.replace(request=None))),
     )
     assert (late.work.own.request, late.work.own.may_arrive) == ("asked", frozenset())
 
@@ -392,7 +392,7 @@ def test_what_is_no_news_on_an_old_tip_is_decided_on_a_new_one(made: Batch) -> N
 
 
 def test_a_kept_write_that_an_old_tip_refuses_is_decided_on_a_new_one() -> None:
-    made = batch("own")._replace(refused=[RefusedReplay("a", "c", StaleToken("no"))])
+    made = batch("own").replace(refused=[RefusedReplay("a", "c", StaleToken("no"))])
     assert isinstance(after(states.Deciding(work(), NOBODY, exactly=True), effects.Decided(made)), states.Fetching)
     assert isinstance(after(states.Deciding(work(), NOBODY, exactly=False), effects.Decided(made)), states.Building)
 
@@ -717,7 +717,7 @@ def test_what_was_accepted_is_where_the_clone_goes_when_the_rest_fails() -> None
 
 
 def test_what_a_late_push_refused_to_replay_is_kept_in_the_end() -> None:
-    made = batch("own")._replace(refused=[RefusedReplay("a", "c", StaleToken("no"))])
+    made = batch("own").replace(refused=[RefusedReplay("a", "c", StaleToken("no"))])
     before = work(batches={"c0": made}, unanswered=("c0",))
     seen = after(states.Fetching(before, REMOTE), effects.Fetched(NEWER, "c0", {}))
     invited = after(seen, recovered(seen.work))
@@ -890,7 +890,7 @@ def reports(draw: st.DrawFn, state: Any) -> Any:  # noqa: C901  a report for eac
         asked = {one.uid: one.request or "x" for one in state.work.members}
         return effects.Fetched(tip, holds, {uid: asked.get(uid, "x") for uid in listed})
     if isinstance(effect, effects.Recover):
-        return Recovered(effect.known._replace(looks=effect.known.looks + 1), effect.members, draw(st.integers(0, 9)) == 0)
+        return Recovered(effect.known.replace(looks=effect.known.looks + 1), effect.members, draw(st.integers(0, 9)) == 0)
     if isinstance(effect, effects.ReadAnswers):
         return effects.Answers({one.uid: DONE for one in effect.members if draw(st.booleans())})
     if isinstance(effect, effects.TakeWaiting):

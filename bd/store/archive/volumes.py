@@ -12,9 +12,10 @@ from __future__ import annotations
 
 import re
 from functools import cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from bd.core.schema import is_volume, volume_of
+from bd.core.value import Value
 from bd.store.contract import Entry
 from bd.store.object_names import is_oid, name_of
 
@@ -42,7 +43,7 @@ def _next() -> re.Pattern[bytes]:
     return re.compile(rb"(?m)^--- # " + _ID + rb"(?:, \d+ bytes)?\r?$")
 
 
-class Volume(NamedTuple):
+class Volume(Value):
     """The documents of a volume by bead, and its fault (None: it has none)."""
 
     documents: dict[str, bytes]

@@ -349,7 +349,7 @@ class GitRepo:
         """Store commits one by one, signing each after git has made it: fast-import can't sign."""
         made: list[str] = []
         for draft in drafts:
-            name = self.write_commits(made[-1] if made else base, [draft._replace(sign=None)])[0]
+            name = self.write_commits(made[-1] if made else base, [draft.replace(sign=None)])[0]
             if draft.sign:
                 data = draft.sign(self.objects.read(name) or b"")
                 name = self.run("hash-object", "-t", "commit", "-w", "--stdin", data=data)[1].decode().strip()

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from datetime import timedelta
 from threading import Lock
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from bd.core import times
 from bd.core.errors import KeyReused, NotFound
+from bd.core.value import Value
 from bd.store.git import commit_message
 from bd.store.group_commit import answer, verdict_trailers
 
@@ -30,7 +31,7 @@ KEPT = timedelta(days=1)
 _SKEW = timedelta(hours=1)
 
 
-class CarriedOut(NamedTuple):
+class CarriedOut(Value):
     """A request that was carried out: the digest of its body, its operation and commit, and the answer to its author."""
 
     body: str

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from bd.core.value import Value
 from bd.store.contract import SideRef
 from bd.store.group_commit.requests import INTENTS
 
@@ -22,7 +23,7 @@ class Result(NamedTuple):
     refusal: BdError | None
 
 
-class Member(NamedTuple):
+class Member(Value):
     """An operation that a write carries out.
 
     `path` is the journal entry of the process that waits for it; empty for the caller's own. `request` is the object of its
@@ -66,20 +67,20 @@ class Member(NamedTuple):
 
     def settled(self, result: Result) -> Member:
         """Return the member with its final result."""
-        return self._replace(result=result, request=None)
+        return self.replace(result=result, request=None)
 
     def requested(self, request: str, base: str, *, is_answered: bool) -> Member:
         """Return the member after other clones were asked for it. `is_answered`: the remote has confirmed the request."""
         may_arrive = self.may_arrive if is_answered else self.may_arrive | {request}
-        return self._replace(request=request, asked_on=self.asked_on or base, misses=0, may_arrive=may_arrive)
+        return self.replace(request=request, asked_on=self.asked_on or base, misses=0, may_arrive=may_arrive)
 
     def seen(self, listed: Mapping[str, str]) -> Member:
         """Return the member after a listing of the requests on the remote."""
         shown = listed.get(self.uid)
         member = self
         if shown is not None and shown in self.may_arrive:  # late, but there
-            member = member._replace(request=shown, may_arrive=self.may_arrive - {shown})
-        return member._replace(misses=0) if shown is not None and shown == member.request else member
+            member = member.replace(request=shown, may_arrive=self.may_arrive - {shown})
+        return member.replace(misses=0) if shown is not None and shown == member.request else member
 
     def is_gone(self, listed: Mapping[str, str]) -> bool:
         """Return whether a listing of the requests leaves its result open."""
@@ -87,4 +88,4 @@ class Member(NamedTuple):
 
     def forgotten(self) -> Member:
         """Return the member as if it had never been requested: its request was withdrawn, and nobody carried it out."""
-        return self._replace(request=None, misses=0, asked_on=self.asked_on if self.may_arrive else "")
+        return self.replace(request=None, misses=0, asked_on=self.asked_on if self.may_arrive else "")

@@ -14,6 +14,7 @@ from bd.core import times, versions
 from bd.core.errors import BdError, RemoteUnreachable, ServerRefused
 from bd.core.json_shapes import json_value
 from bd.core.times import SKEW_S, instant_of, time_text
+from bd.core.value import Value
 from bd.store import observations
 from bd.store.contract import SideRef
 from bd.store.group_commit import answer, verdict_trailers
@@ -38,7 +39,7 @@ AT_ONCE = 100
 SEEN = "intents.json"
 
 
-class Request(NamedTuple):
+class Request(Value):
     """A parsed request: the operation's form, its git author, the tip it was made on, and when.
 
     `rules` is the fingerprint of the code that its author decides with; empty if it names none.
@@ -130,7 +131,7 @@ def _age_s(request: Request, now: datetime) -> float:
 # --- asking -----------------------------------------------------------------------------------
 
 
-class Asked(NamedTuple):
+class Asked(Value):
     """The result of asking: `made`, `refused` (or impossible) or `unknown`; the requests by uid, and how long it took."""
 
     kind: str
@@ -211,7 +212,7 @@ class RequestedOperation(NamedTuple):
     operation: Operation
 
 
-class Others(NamedTuple):
+class Others(Value):
     """Other clones' requests at a base, and the removals of abandoned ones."""
 
     requested: list[RequestedOperation]

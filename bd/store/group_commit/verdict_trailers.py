@@ -7,9 +7,10 @@ the conclusions.
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from bd.core.json_shapes import fits, json_value
+from bd.core.value import Value
 from bd.store.git import commit_message
 from bd.store.group_commit.answer import is_answer
 
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 KEY = "Bd-Verdict"
 
 
-class Verdict(NamedTuple):
+class Verdict(Value):
     """The result of an operation, and the commit that records it."""
 
     commit: str

@@ -8,10 +8,11 @@ and fails alone. Whose turn it is, the push and its outcome belong to driver.py.
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from bd.core import times
 from bd.core.errors import BdError
+from bd.core.value import Value
 from bd.store.contract import VIEW, SideRef
 from bd.store.group_commit import order, requests
 from bd.store.transaction.drafts import Chain
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
     Decided = tuple[Change | None, BdError | None]
 
 
-class Batch(NamedTuple):
+class Batch(Value):
     """The decisions on one base.
 
     `sides` are the side refs of each step; `decided` has this clone's operations by uid; `carried` are the uids of other clones'
@@ -91,7 +92,7 @@ class Batches:
     ) -> DecisionContext:
         """Return the decision context for a snapshot."""
         made = self._context(snapshot, heartbeats, is_request=is_request)
-        return made if self.takes_side_refs else made._replace(takes_side_refs=False)
+        return made if self.takes_side_refs else made.replace(takes_side_refs=False)
 
     def decide(
         self,

@@ -6,7 +6,7 @@ it does not push.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from bd.core.errors import BadInput, Damaged
 from bd.core.model import Change, Overlay
@@ -23,6 +23,7 @@ from bd.core.schema import (
     volume_of,
 )
 from bd.core.settings import hub_setting
+from bd.core.value import Value
 from bd.store.archive import volumes
 from bd.store.contract import Draft
 from bd.store.git import commit_message
@@ -42,7 +43,7 @@ if TYPE_CHECKING:
     from bd.store.snapshot import CachedSnapshot
 
 
-class Step(NamedTuple):
+class Step(Value):
     """One decided operation: its change, the new file contents, and the claims on its beads before and after."""
 
     operation: Operation
@@ -161,7 +162,7 @@ class Chain:
     def tell(self, more: str) -> None:
         """Add trailers to the last commit."""
         last = self.steps[-1]
-        self.steps[-1] = last._replace(draft=last.draft._replace(message=last.draft.message + more))
+        self.steps[-1] = last.replace(draft=last.draft.replace(message=last.draft.message + more))
 
     def rows(self) -> list[Row | str]:
         """Return the files at the chain's end as cache rows."""

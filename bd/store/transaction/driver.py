@@ -122,7 +122,7 @@ class Transaction:
         if isinstance(self._state, Failed):
             raise self._state.error
         assert isinstance(self._state, Settled)
-        return self._state.outcome._replace(tries=max(self._work.tries, 1), notes=(*self.lapsed, *self._state.outcome.notes))
+        return self._state.outcome.replace(tries=max(self._work.tries, 1), notes=(*self.lapsed, *self._state.outcome.notes))
 
     @property
     def _work(self) -> Work:
@@ -197,7 +197,7 @@ class Transaction:
         found = recovery.settle(
             self._replica, effect.tip, snapshot, effect.members, effect.known, self.lapsed.append, self._inherit
         )
-        return found if found.is_unsure else found._replace(members=_told(found.members, found.findings, snapshot))
+        return found if found.is_unsure else found.replace(members=_told(found.members, found.findings, snapshot))
 
     def _inherit(self, member: Member, won: Mapping[str, Any]) -> bool:
         """Note in the caller's journal entry that it takes over a claim; nobody else's entry can be written here."""
@@ -230,7 +230,7 @@ class Transaction:
             self._clear_away(effect.left)
         elif replica.requests and are_carried and effect.may_carry:
             others = requests.others(replica, self._batches.revive, effect.tip, set(effect.own))
-            others = others._replace(removals=[*others.removals, *effect.left.values()])
+            others = others.replace(removals=[*others.removals, *effect.left.values()])
         return effects.RequestsRead(others, self._terms(snapshot))
 
     def _are_carried(self) -> bool:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from bd.core.errors import BdError
+from bd.core.value import Value
 from bd.store import rejected
 from bd.store.contract import PUBLISHED, VIEW
 from bd.store.group_commit import answer as answers
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 _UNDOABLE = 50
 
 
-class Arrival(NamedTuple):
+class Arrival(Value):
     """The point a transaction has reached: at `tip`, the hub holds everything of this clone.
 
     `made` is the batch that settled it, decided on `base`; None if others did. `landed`: the tip is its last commit. `first_view`
@@ -54,7 +55,7 @@ def arrive(replica: Replica, arrival: Arrival, own: Member | None, batches: Batc
             raise
         note = f"the hub has it, but this clone could not be updated: {error}"
         outcome = Outcome(None, published=True, commit=arrival.tip, notes=(note,))
-    return outcome if own is None else outcome._replace(change=own.change, refusal=own.refusal)
+    return outcome if own is None else outcome.replace(change=own.change, refusal=own.refusal)
 
 
 def answer(replica: Replica, party: Sequence[Member], tip: str, tries: int) -> bool:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
+
+from bd.core.value import Value
 
 if TYPE_CHECKING:
     from bd.core.errors import BdError
@@ -11,7 +13,7 @@ if TYPE_CHECKING:
     from bd.store.transaction.replay import RefusedReplay
 
 
-class Outcome(NamedTuple):
+class Outcome(Value):
     """The outcome of a transaction. Call `acknowledge` once the caller has reported it."""
 
     change: Change | None

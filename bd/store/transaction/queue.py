@@ -200,7 +200,7 @@ class Writing:
 def _told(entry: JournalEntry, outcome: Outcome) -> Outcome:
     """Return the outcome, with the entry if it won a claim, which stays until the caller has reported it. Raises a refusal."""
     if outcome.change is not None and outcome.change.tokens:
-        return outcome._replace(entry=entry)
+        return outcome.replace(entry=entry)
     entry.remove()
     if outcome.refusal is not None:
         raise outcome.refusal

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from bd.core.errors import TryAgain
+from bd.core.value import Value
 from bd.store.contract import SideRef
 from bd.store.group_commit import verdict_trailers
 from bd.store.group_commit.requests import INTENTS, VALID_S
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from bd.store.snapshot import CachedSnapshot
 
 
-class Findings(NamedTuple):
+class Findings(Value):
     """The findings of one write's fetches about dead processes of this clone.
 
     `landed` are their commits that are on the hub: the checkout may be half way there. `heard` has the verdicts, by uid, on
@@ -42,7 +43,7 @@ class Findings(NamedTuple):
     looks: int = 0
 
 
-class Recovered(NamedTuple):
+class Recovered(Value):
     """The findings after one fetch, and the given members with what they have inherited.
 
     `is_unsure` while a request is gone and only another fetch can tell why.
@@ -248,7 +249,7 @@ class _Look:
                 continue
             heir = member.operation.inheriting(entry.data)
             if heir is not None and may_inherit(member, entry.data):
-                self._members[place] = member._replace(operation=heir)
+                self._members[place] = member.replace(operation=heir)
                 self._heirs.add(member.uid)
                 self._inherited.update(tokens)
                 entry.remove()
@@ -278,7 +279,7 @@ def tell(members: Iterable[Member], findings: Findings) -> tuple[tuple[Member, .
         side = None if member.is_settled else left.pop(member.uid, None)
         if side is None or member.request is not None:
             return member
-        return member._replace(request=side.old, asked_on=findings.asked_on[member.uid], misses=0)
+        return member.replace(request=side.old, asked_on=findings.asked_on[member.uid], misses=0)
 
     taken = tuple(map(take_over, members))
-    return taken, findings._replace(left=left)
+    return taken, findings.replace(left=left)

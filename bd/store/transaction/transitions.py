@@ -159,7 +159,7 @@ def _hearing(state: Hearing, event: Answers, now_s: float) -> State:
         if member.request is None or state.requests.get(member.uid) == member.request:
             return member  # an unanswered request: nothing has come of it so far
         # A request that is gone without a verdict proves nothing until the branch is fetched once more.
-        return member.forgotten() if member.misses else member._replace(misses=1)
+        return member.forgotten() if member.misses else member.replace(misses=1)
 
     work = state.work.with_members(after)
     if any(member.misses for member in work.open):

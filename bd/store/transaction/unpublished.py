@@ -6,10 +6,11 @@ This module deals with an operation that can't land any more; recovery.py finds 
 from __future__ import annotations
 
 from itertools import chain
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from bd.core.errors import ServerRefused, TryAgain
 from bd.core.json_shapes import json_value
+from bd.core.value import Value
 from bd.store import rejected
 from bd.store.git import commit_message
 from bd.store.group_commit import requests, verdict_trailers
@@ -28,7 +29,7 @@ _LAPSES = frozenset({"claim", "heartbeat", "init", "start", "take"})
 _SILENT = "the push got no answer and did not reach the hub"
 
 
-class _Lost(NamedTuple):
+class _Lost(Value):
     """A lost operation, and the commit of this clone that holds its text; empty if none was built."""
 
     verb: str

@@ -6,9 +6,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from bd.core.errors import ServerRefused
+from bd.core.value import Value
 from bd.store.git.push import MOVED
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 _HINT = "the hub's owner decides what may be pushed"
 
 
-class Verdict(NamedTuple):
+class Verdict(Value):
     """The verdict on a push, the server's words, and the commit that landed: an earlier one if its answer was lost.
 
     `is_looked` is False if the answer alone showed that another writer was faster; then the published ref has not been updated.
