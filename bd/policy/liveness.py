@@ -10,9 +10,10 @@ between two clocks of a fleet. The stamp counts only if both clocks can be belie
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from bd.core.times import SKEW_S, instant_of
+from bd.core.value import Value
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -34,7 +35,7 @@ RECORD_EVERY_S = 900.0
 IN_WORK = ("in_progress", "validating")
 
 
-class Sight(NamedTuple):
+class Sight(Value):
     """An observer's knowledge of one claim: its heartbeat, the heartbeat's age, and for how long nothing has changed.
 
     `beat` is None if the claim sends none, or the observer can't see it; `same_s` is the time between the first and the last
@@ -51,7 +52,7 @@ class Sight(NamedTuple):
 STAMPS_ALONE = Sight(trusts_stamps=True)
 
 
-class Stall(NamedTuple):
+class Stall(Value):
     """A claim whose holder is presumed gone. `why` is a code, `text` the end of a sentence, `since` its latest activity.
 
     `is_unheard`: another clone made the claim on request, and its holder never showed that it knew.
@@ -68,7 +69,7 @@ class Stall(NamedTuple):
     is_unheard: bool = False
 
 
-class Silence(NamedTuple):
+class Silence(Value):
     """The silence of a claim: `age_s` is certain, `stamp_age_s` relies on its stamp alone; it has stalled after `limit_s`."""
 
     why: str
@@ -162,7 +163,7 @@ def stall_of(bead: Bead, claim: Mapping[str, Any], sight: Sight, now: datetime, 
         else "died while validating",
     }[silence.why]
     if bead.status == "validating":
-        silence = silence._replace(why="validating")
+        silence = silence.replace(why="validating")
     owner = bead.owner or str(claim.get("agent", ""))
     attempt = int(claim.get("attempt", 1))
     unheard = is_unheard(claim, sight, now)

@@ -5,12 +5,13 @@ Few lists need the hub's settings, so they are passed as a function.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from bd.core.errors import BadInput
 from bd.core.queries import Lineup, Sought, made_of
 from bd.core.schema import TYPES, status_word
 from bd.core.times import instant_of
+from bd.core.value import Value
 from bd.policy.dag import Lineage
 from bd.policy.liveness import stall_on
 from bd.policy.ranking import Ranking
@@ -36,7 +37,7 @@ _BY_PRIORITY, _BY_WORK = ("priority",), ("effective", "hybrid")
 SORTS = ("priority", "effective", "created", "updated", "closed", "status", "id", "title", "type", "assignee", "oldest", "hybrid")
 
 
-class Wanted(NamedTuple):
+class Wanted(Value):
     """The filters of a list; unset ones match everything."""
 
     statuses: tuple[str, ...] = ()
@@ -86,7 +87,7 @@ def lineup(
         sought = None
     if sought is None:
         return Lineup(ordered(selected(snapshot, wanted, now, settings), sort, ranking, reverse=reverse))
-    passes = passing(snapshot, wanted._replace(statuses=("all",)) if sought.phases else wanted, now, settings)
+    passes = passing(snapshot, wanted.replace(statuses=("all",)) if sought.phases else wanted, now, settings)
     if sort in _BY_WORK:
         return in_work_order(sought, snapshot, ranking, passes)
     if sought.phases:
@@ -97,9 +98,7 @@ def lineup(
 
 def _sought(wanted: Wanted) -> Sought | None:
     """Translate the filters into a store's query; None if beads have to be examined."""
-    others = wanted._replace(
-        statuses=(), everything=False, types=(), types_not=(), priorities=(), assignee=None, unassigned=False
-    )
+    others = wanted.replace(statuses=(), everything=False, types=(), types_not=(), priorities=(), assignee=None, unassigned=False)
     if others != Wanted() or (wanted.assignee and wanted.unassigned):
         return None
     names = _names(wanted)

@@ -105,7 +105,7 @@ def look(hub: Clone, by: str, *, fetch: bool = True) -> View:
     words = found.words()
     if words and hub.on_note:
         hub.on_note(f"warning: {words}; {ALONE}")
-    trusted = {token: sight._replace(trusts_stamps=_may_trust(claims[token], found)) for token, sight in sights.items()}
+    trusted = {token: sight.replace(trusts_stamps=_may_trust(claims[token], found)) for token, sight in sights.items()}
     return seen._replace(sights=trusted, clock_words=words)
 
 

@@ -45,7 +45,7 @@ def run(app: App, ready: bool, group: str | None, **flags: Any) -> None:
     snapshot, now = app.snapshot(), app.now
     wanted = wanted_of(app, snapshot, **flags)
     if not wanted.statuses:
-        wanted = wanted._replace(everything=True)
+        wanted = wanted.replace(everything=True)
     if ready:
         beads = ready_beads(snapshot, now)
         if app.work_for:

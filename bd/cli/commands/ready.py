@@ -71,7 +71,7 @@ def run(app: App, limit: int | None, sort: str, everybody: bool, explain: bool, 
     snapshot = app.snapshot(fetch=app.flags.agent is not None)
     now = app.now
     ready = ready_beads(snapshot, now)
-    wanted = wanted_of(app, snapshot, **flags)._replace(everything=True)
+    wanted = wanted_of(app, snapshot, **flags).replace(everything=True)
     if wanted != Wanted(everything=True):
         ready = Lineup(filter(passing(snapshot, wanted, now, app.settings), ready))
     found, idle = ready, None
