@@ -25,14 +25,15 @@ if TYPE_CHECKING:
 class PreparedChild:
     """`prepare` gets a function that it tells of its processes, and returns an outcome if there is nothing to `begin`.
 
-    `on_end` is called from another thread when there will be no child.
+    `on_change` is called from another thread when the preparation is over. A child may have ended by then, and have told it before
+    it could be seen here.
     """
 
-    def __init__(self, prepare: Prepare, begin: Callable[[], Child], on_end: Callable[[], None], runtime: Runtime) -> None:
+    def __init__(self, prepare: Prepare, begin: Callable[[], Child], on_change: Callable[[], None], runtime: Runtime) -> None:
         self.failed: Outcome | None = None
         self._begin = begin
         self._child: Child | None = None
-        self._on_end = on_end
+        self._on_change = on_change
         self._runtime = runtime
         self._process: ProcessTree | None = None
         self._is_ended = False
@@ -52,9 +53,8 @@ class PreparedChild:
         except (BdError, OSError) as error:
             failed = Outcome(RELEASED, "", str(error))
         finally:
-            if failed is not None:
-                self.failed = failed
-                self._on_end()
+            self.failed = failed
+            self._on_change()
 
     def _started(self, process: ProcessTree) -> None:
         with self._lock:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import queue
 import signal
 import subprocess
 import sys
@@ -20,6 +21,7 @@ from bd.store.replica import Replica
 from bd.worker.child import Child, Lines
 from bd.worker.job import Job
 from bd.worker.loop import Worker
+from bd.worker.prepared_child import PreparedChild
 from bd.worker.result import DONE, FAILED, Outcome, outcome_of, read_result
 from tests.fleet.poolhost import is_alive
 from tests.running import BD
@@ -146,6 +148,23 @@ def test_a_command_is_not_over_before_it_is_heard(monkeypatch: pytest.MonkeyPatc
     goes_on.set()
     assert ended.wait(60)
     assert (child.is_over, heard) == (True, ["one", "two"])
+
+
+def test_a_child_that_ends_before_its_preparation_does_is_seen_to_end() -> None:
+    """Its worker would wait for it for ever."""
+    changes: queue.SimpleQueue[None] = queue.SimpleQueue()
+    looked = threading.Event()
+
+    def begin() -> Child:
+        child = run_child("true", on_line=print)
+        changes.put(None)
+        assert looked.wait(PATIENCE_S)
+        return child
+
+    prepared = PreparedChild(lambda _: None, begin, lambda: changes.put(None), RUNTIME)
+    while not prepared.is_over:
+        changes.get(timeout=PATIENCE_S)
+        looked.set()
 
 
 def test_a_bead_whose_model_no_variable_can_hold_is_given_back_and_ends_nobody(clone: Clones, hub: Path, tmp_path: Path) -> None:
