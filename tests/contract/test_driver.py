@@ -8,8 +8,19 @@ import pytest
 
 from bd.cli import app
 from bd.core import versions
-from bd.core.errors import BdError, Damaged, HubRewritten, Interrupted, InterruptedWrite, NewerFormat, RemoteUnreachable, TryAgain
+from bd.core.errors import (
+    BdError,
+    Damaged,
+    HubRewritten,
+    Interrupted,
+    InterruptedWrite,
+    NewerFormat,
+    RemoteUnreachable,
+    ServerRefused,
+    TryAgain,
+)
 from bd.operations.beads import Comment
+from bd.operations.claims import Claim, Release
 from bd.operations.create import Create
 from bd.operations.heartbeat import Reassign
 from bd.store.contract import VIEW, Draft, PushAnswer
@@ -97,6 +108,22 @@ def test_who_needs_heartbeats_lists_them_before_it_fetches(scene: Scene) -> None
     calls = recorded(scene)
     scene.clone.publish(scene.operation(Reassign, stalls=[]))
     assert calls[:2] == ["list", "fetch"]
+
+
+def test_a_heartbeat_that_landed_is_known_also_if_the_rest_of_its_batch_is_declined(scene: Scene) -> None:
+    won = scene.clone.publish(scene.operation(Claim, agent="coder", ids=[scene.bead], heartbeat={"interval_s": 30, "by": "ref"}))
+    [(token, _)] = won.change.tokens
+    assert scene.clone.sides.last_beat(token)
+    connected = scene.clone.remote
+    scene.clone.looked.raced()
+    scene.clone.__dict__["remote"] = FaultyRemote(connected, Faults(is_away=True))
+    with pytest.raises(TryAgain, match="kept in this clone"):
+        scene.clone.publish(scene.operation(Release, tokens={scene.bead: token}, ids=[scene.bead], reason="enough"))
+    scene.clone.__dict__["remote"] = FaultyRemote(connected, Faults(pushes=("declined", "", "declined")))
+    with pytest.raises(ServerRefused):
+        scene.clone.publish(create(scene))
+    assert scene.clone.sides.beats() == {}
+    assert scene.clone.sides.last_beat(token) is None
 
 
 def test_who_was_overtaken_on_an_old_tip_goes_on_without_asking_anybody(scene: Scene) -> None:

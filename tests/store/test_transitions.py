@@ -644,11 +644,11 @@ def test_who_is_declined_with_others_goes_on_alone() -> None:
 
 def test_a_declined_batch_is_pushed_one_by_one() -> None:
     both = (member("own"), (member("b", path="p"),))
-    made = batch("b", "own")
+    made = batch("b", "own", sides=1)
     first = after(pushed(Verdict("refused", DECLINED), made, own=both[0], neighbours=both[1]), effects.Learned(None, None))
     assert (type(first), first.effect.commit, first.effect.base) == (states.Pushing, "c0", TIP)
     landed = states.Pushed(first.work, first.attempt, exactly=False, verdict=Verdict("landed", commit="c0"))
-    assert landed.effect == effects.Learn(landed.verdict, "c0", is_race=False)
+    assert landed.effect == effects.Learn(landed.verdict, "c0", (SideRef("refs/bd/claims/b", NEWER, None),), is_race=False)
     second = after(landed, effects.Learned(None, None))
     assert (type(second), second.effect.commit, second.effect.base) == (states.Pushing, "c1", "c0")
     assert [one.is_settled for one in second.work.members] == [False, True]

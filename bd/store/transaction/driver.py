@@ -366,6 +366,8 @@ class Transaction:
         if effect.published:
             with suppress(BdError, OSError):  # the hub has it: the next fetch sets this ref as well
                 self._repo.set_private_refs({PUBLISHED: effect.published})
+            if self._batches.beating is not None:
+                self._batches.beating.note(effect.sides)
         if verdict.kind == "lost":
             replica.looked.raced()
         if verdict.kind == "unsided":

@@ -141,12 +141,13 @@ class SetAside(Value):
 class Learn(Value):
     """Record in this clone what a push has shown about the branch and the server.
 
-    `published` is the commit that the server took when the commits of a batch are pushed one by one. `is_race`: another writer
-    was faster, so other clones may be asked.
+    `published` is the commit that the server took when the commits of a batch are pushed one by one, and `sides` are the side
+    refs that landed with it. `is_race`: another writer was faster, so other clones may be asked.
     """
 
     verdict: Verdict
     published: str | None
+    sides: tuple[SideRef, ...]
     is_race: bool
 
 

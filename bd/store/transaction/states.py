@@ -344,9 +344,11 @@ class Pushed(Value):
 
     @property
     def effect(self) -> effects.Effect:
-        is_single = self.attempt.place is not None and self.verdict.commit == self.attempt.commit
         is_race = self.verdict.kind == "lost" and not (self.exactly and self.verdict.is_looked)
-        return effects.Learn(self.verdict, self.attempt.commit if is_single else None, is_race)
+        if self.attempt.place is None or self.verdict.commit != self.attempt.commit:
+            return effects.Learn(self.verdict, None, (), is_race)
+        sides = () if self.work.mode == PLAIN else self.attempt.sides
+        return effects.Learn(self.verdict, self.attempt.commit, sides, is_race)
 
 
 class Declined(Value):
