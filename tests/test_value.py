@@ -44,3 +44,9 @@ def test_equal_values_are_of_one_class() -> None:
     assert Point(1) != Other(1)
     assert len({Point(1), Point(1), Point(2), Other(1)}) == 3
     assert len({Point(1, 3), Point(y=3, x=1), Point(1).replace(y=3)}) == 1
+
+
+def test_its_fields_are_told_in_their_order() -> None:
+    for point in (Point(1), Point(y=3, x=1), Point(1).replace(y=3)):
+        assert list(point.as_dict()) == ["x", "y"]
+    assert Point(y=3, x=1).as_dict() == {"x": 1, "y": 3}

@@ -45,6 +45,10 @@ class Value:
         made.__dict__.update(self.__dict__, **changes)
         return made
 
+    def as_dict(self) -> dict[str, Any]:
+        """Return the fields by name, in their order."""
+        return {name: self.__dict__[name] for name in self._fields}
+
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(f"{type(self).__name__} is frozen")
 

@@ -147,7 +147,7 @@ class Operation:
 
     def form(self) -> dict[str, Any]:
         """Return its JSON form as it was made, for another process to carry it out. Unlike `pinned`, nothing is decided yet."""
-        once = {"once": dict(vars(self.once))} if self.once else {}
+        once = {"once": self.once.as_dict()} if self.once else {}
         return {**self._head(), "args": self.args, "tokens": self.tokens, **once}
 
     def _head(self) -> dict[str, Any]:

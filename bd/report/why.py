@@ -41,7 +41,7 @@ class Why(NamedTuple):
             "effective_priority": round(self.ranking.effective(self.bead), 3),
             "tier": tier_of(rank_of(self.bead.fields)),
             "priority_parts": {name: round(points, 3) for name, points in self.ranking.parts(self.bead).items()},
-            "reasons": [{key: value for key, value in vars(reason).items() if value} for reason in self.reasons],
+            "reasons": [{key: value for key, value in reason.as_dict().items() if value} for reason in self.reasons],
         }
 
 

@@ -23,7 +23,7 @@ AT_ONCE = 50
 
 def freeing(stalls: Sequence[Stall], by: str, runtime: Runtime) -> Reassign:
     """Return the operation that frees these claims, or as many of them as are freed at once."""
-    return Reassign(**asked(runtime, by, stalls=[dict(vars(stall)) for stall in stalls[:AT_ONCE]]))
+    return Reassign(**asked(runtime, by, stalls=[stall.as_dict() for stall in stalls[:AT_ONCE]]))
 
 
 def reassign(hub: Clone, stalls: Sequence[Stall], by: str) -> Outcome | None:

@@ -407,7 +407,7 @@ class Agent:
             limits_s = [SILENT_S if stall.why == "silent" else OVERDUE_S for stall in stalls]
             seen = [Seen(stall.token, seen_s, limit_s, is_blind) for stall, limit_s in zip(stalls, limits_s, strict=True)]
             self._fleet.stalls += seen
-            yield from self._call("reassign", Reassign(**self._asked(stalls=[dict(vars(stall)) for stall in stalls])))
+            yield from self._call("reassign", Reassign(**self._asked(stalls=[stall.as_dict() for stall in stalls])))
 
     def _finish(self) -> Process:
         """Nobody starts anything new: what is held is given back or closed."""

@@ -50,7 +50,7 @@ def list_pools(app: App) -> None:
 
 
 def _settings(pool: Pool) -> dict[str, Any]:
-    shown = {key: value for key, value in vars(pool).items() if value not in (None, "", ())}
+    shown = {key: value for key, value in pool.as_dict().items() if value not in (None, "", ())}
     return {**shown, "members": pool.members}
 
 
