@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import select
+import signal
 from contextlib import suppress
 from time import monotonic
 from typing import TYPE_CHECKING
@@ -21,8 +22,8 @@ HAS_SPAWN = hasattr(os, "posix_spawnp")
 # The system takes no timeout that is much longer.
 _LONGEST_S = 1_000_000.0
 _CHUNK = 1 << 16
-# Python ignores these two signals; the programs that it starts expect the default.
-_RESTORED = ("SIGPIPE", "SIGXFSZ")
+# Python ignores these signals; the programs that it starts expect the default.
+_RESTORED = [getattr(signal, name) for name in ("SIGPIPE", "SIGXFSZ") if hasattr(signal, name)]
 
 
 def start(argv: list[str], env: Mapping[str, str], *, stdin: bool = False) -> Process:
@@ -41,7 +42,7 @@ def start(argv: list[str], env: Mapping[str, str], *, stdin: bool = False) -> Pr
             return _Portable(argv, env, stdin=stdin)
         actions: list[tuple[Any, ...]] = [(os.POSIX_SPAWN_DUP2, theirs[number], number) for number in range(3)]
         actions += [(os.POSIX_SPAWN_CLOSE, descriptor) for descriptor in _inherited()]
-        pid = os.posix_spawnp(argv[0], argv, env, file_actions=actions, setsigdef=_restored())
+        pid = os.posix_spawnp(argv[0], argv, env, file_actions=actions, setsigdef=_RESTORED)
     except BaseException:
         for descriptor in ours:
             with suppress(OSError):
@@ -51,12 +52,6 @@ def start(argv: list[str], env: Mapping[str, str], *, stdin: bool = False) -> Pr
         for descriptor in theirs:
             os.close(descriptor)
     return Process(pid, write_in, read_out, read_err)
-
-
-def _restored() -> list[int]:
-    import _signal  # type: ignore[import-not-found]  # noqa: PLC0415  the signal module would make enums of them all
-
-    return [getattr(_signal, name) for name in _RESTORED if hasattr(_signal, name)]
 
 
 def _inherited() -> list[int]:
@@ -141,7 +136,7 @@ class Process:
         """Kill it, if it still runs."""
         if self.returncode is None:
             with suppress(ProcessLookupError):
-                os.kill(self.pid, 9)
+                os.kill(self.pid, signal.SIGKILL)
 
     def close(self) -> None:
         """Close its streams, which ends a program that reads them, and wait for it."""
