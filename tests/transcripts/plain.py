@@ -18,7 +18,7 @@ _NUMBERED = {
     "commit": r"(?<![0-9A-Za-z])[0-9a-f]{40}(?![0-9A-Za-z])",
     "key": r"AAAA[0-9A-Za-z+/]{30,}=*",
     "fingerprint": r"SHA256:[0-9A-Za-z+/]{20,}",
-    "short": r"(?<![0-9A-Za-z#-])(?:(?=[0-9]*[a-f])(?=[a-f]*[0-9])|(?<=Published as )|(?<=hub at )|(?<=\d\dZ  ))[0-9a-f]{7,12}(?![0-9A-Za-z-])",
+    "short": r"(?<![0-9A-Za-z#-])(?:(?=[0-9]*[a-f])(?=[a-f]*[0-9])|(?<=Published as )|(?<=hub at )|(?<=Looked at )|(?<=read at )|(?<=commits to )|(?<=\d\dZ  ))[0-9a-f]{7,12}(?![0-9A-Za-z-])",
     "id": rf"(?<![0-9A-Za-z-])(?<=\b)(?:hub|ab)-[{_CROCKFORD}]{{4,16}}(?![0-9A-Za-z])",
     "child": rf"(?<=\.)(?=[{_CROCKFORD}]*[0-9])[{_CROCKFORD}]{{4}}(?![0-9A-Za-z])",
 }
