@@ -13,13 +13,17 @@ from bd.compat import bead_json
 from bd.core import times
 from bd.core.errors import BadInput, BdError, Damaged, NoHub, NoSuchBead, RemoteUnreachable, ServerRefused, StaleToken
 from bd.core.identity import claimant, identify
+from bd.core.known_keys import unknown_keys
 from bd.core.schema import BEADS_DIR, CONFIG_PATH, suffix_of
 from bd.core.value import Value
 from bd.operations import typed_secrets
 from bd.operations.reader import OperationReader
 from bd.policy.ranking import Ranking
 from bd.policy.unpublished import KEPT_LONG
+from bd.report.gaps import gaps
 from bd.store import Clone, locate, session
+from bd.store.worktree.checkout import edited_files, is_checked_out
+from bd.worker.progress import kept
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -181,8 +185,6 @@ class App:
 
     def tell_gaps(self, *, reads_history: bool = True) -> dict[str, Any]:
         """Report on stderr what this clone can't see of the hub; return the key for a JSON object, if there is anything."""
-        from bd.report.gaps import gaps  # noqa: PLC0415  only for who looks back
-
         found = list(gaps(self.hub, reads_history=reads_history))
         if self.flags.at:  # what is missing since then was not there yet
             found = [gap for gap in found if gap.code == "shallow"]
@@ -224,8 +226,6 @@ class App:
         layers = (("the clone's config.yaml", place.clone_layer), ("your config.yaml", place.user_layer))
         if all(layer.keys() <= {"branch", "remote", "agent"} for _, layer in layers):
             return []
-        from bd.core.known_keys import unknown_keys  # noqa: PLC0415  most clones say no more than that
-
         return [found._replace(path=where) for where, layer in layers for found in unknown_keys(CONFIG_PATH, layer)]
 
     def warn_of_keys(self, unknown: Sequence[UnknownKey]) -> None:
@@ -248,8 +248,6 @@ class App:
 
     def _warn_of_edits(self) -> None:
         """Tell a person at a terminal about hand edits, which reads ignore until they are published."""
-        from bd.store.worktree.checkout import edited_files, is_checked_out  # noqa: PLC0415  only for a person at a terminal
-
         if is_checked_out(self.hub.repo, self.hub.branch):
             number = len(edited_files(self.hub.repo, "beads", ".beads"))
             if number:
@@ -322,8 +320,6 @@ class App:
         """Return the same for an operation that ends an attempt, with the progress notes."""
         asked = self.asked(typed, **extra)
         if asked["tokens"] and os.path.isdir(os.path.join(self.hub.place.folder, "progress")):
-            from bd.worker.progress import kept  # noqa: PLC0415  only who has noted progress
-
             beads = {bead_id: kept(self.hub, bead_id) for bead_id in asked["tokens"] if bead_id != "*"}
             if "*" in asked["tokens"]:
                 beads.update({text: kept(self.hub, text) for text in typed})

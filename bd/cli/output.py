@@ -11,6 +11,7 @@ import json
 import os
 import re
 import sys
+from select import select
 from typing import TYPE_CHECKING
 
 from bd.cli.columns import cells, cut, padded, widths
@@ -115,8 +116,6 @@ class Handle(io.FileIO):
                 written = super().write(data)
                 if written is not None:
                     return written
-                from select import select  # noqa: PLC0415  only if the reader is slow
-
                 select([], [self], [])
         except OSError as error:
             self.lost = error

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from bd.cli.spec import Option, list_option, real_number
 from bd.cli.values import flat, text_argument, text_of
 from bd.core.errors import BadInput
+from bd.core.nearest import nearest
 from bd.core.schema import RETRY_KEYS
 from bd.core.times import duration_s
 from bd.policy.retry import STRATEGIES
@@ -63,7 +64,6 @@ def _retry(words: tuple[str, ...]) -> dict[str, Any]:
     """Return the keys of the `retry` map. An empty word removes all of them; a word without `=` is a strategy."""
     found: dict[str, Any] = {}
     if words:
-        from bd.core.nearest import nearest  # noqa: PLC0415  few beads say how they are tried again
         from bd.policy.hub_settings import setting_of  # noqa: PLC0415  few beads say how they are tried again
     for word in words:
         key, equals, text = word.partition("=")

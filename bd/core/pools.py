@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from bd.core.errors import BdError
+from bd.core.nearest import nearest
 from bd.core.schema import AGENTS_DIR, agent_path, is_agent
 from bd.core.times import duration_s
 from bd.core.value import Value
@@ -118,8 +119,6 @@ def pool_of(name: str, file: Mapping[str, Any]) -> Pool:
 
 
 def _unknown(key: str) -> str:
-    from bd.core.nearest import nearest  # noqa: PLC0415  only for a mistake
-
     meant = nearest(key, sorted(_KEYS))
     return f"`{key}` is not a pool setting{f': did you mean `{meant}`?' if meant else ''}"
 

@@ -6,6 +6,7 @@ Precedence: flag, environment (`BD_*`), clone (`<git common dir>/bd/config.yaml`
 
 from __future__ import annotations
 
+import shlex
 from typing import TYPE_CHECKING
 
 from bd.core import versions
@@ -100,8 +101,6 @@ def _names(value: Any) -> list[str]:
 def _command(value: Any) -> list[str]:
     if not isinstance(value, str):
         return [str(word) for word in value]
-    import shlex  # noqa: PLC0415  only where one was typed
-
     try:
         return shlex.split(value)
     except ValueError as error:

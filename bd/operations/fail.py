@@ -16,6 +16,7 @@ from bd.operations.capacity_file import with_capacity
 from bd.operations.heat import attended
 from bd.policy import advisory_claims, failure_kinds, lifecycle, retry, spending
 from bd.policy.overload import Ending
+from bd.policy.reset_times import stated_reset
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -65,8 +66,6 @@ class Fail(Operation):
             args["jitter"] = round(minting(runtime).random(), 4)
         rests = failure_kinds.of(args.get("reason") or "").rests != "nobody"
         if rests and runtime is not None and not args.get("resets_at"):
-            from bd.policy.reset_times import stated_reset  # noqa: PLC0415  time zones, for the failures of providers alone
-
             stated = stated_reset(str(args.get("error") or ""), runtime.now())
             if stated is not None:
                 args["resets_at"] = time_text(stated)

@@ -6,6 +6,7 @@ below it.
 
 from __future__ import annotations
 
+from graphlib import CycleError, TopologicalSorter
 from typing import TYPE_CHECKING, NamedTuple
 
 from bd.core.queries import made_of
@@ -74,8 +75,6 @@ def roots(snapshot: Snapshot, children: Mapping[str, list[Bead]]) -> list[Bead]:
 
 def _in_order(beads: list[Bead]) -> list[Bead]:
     """Sort siblings into an order in which they can be done; unchanged if they wait for each other."""
-    from graphlib import CycleError, TopologicalSorter  # noqa: PLC0415  only for who looks at a DAG
-
     by_id = {bead.id: bead for bead in beads}
     sorter = TopologicalSorter({bead.id: [one for one in awaited(bead) if one in by_id] for bead in beads})
     try:

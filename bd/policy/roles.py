@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from bd.core.known_keys import misspelt
 from bd.core.schema import AGENT_FIELDS
 from bd.core.times import duration_s
 from bd.core.value import Value
@@ -70,8 +71,6 @@ def misspelt_skills(agent: Mapping[str, Any]) -> str | None:
     skills = agent.get("skills")
     if agent.keys() <= AGENT_FIELDS.keys() and not (isinstance(skills, dict) and skills.keys() - _RULES):
         return None
-    from bd.core.known_keys import misspelt  # noqa: PLC0415  most files have known keys alone
-
     if isinstance(agent.get("agent"), dict):  # another system's form: whatever it says of skills is not read
         return "agent"
     if isinstance(skills, dict):

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from bd.core.errors import BadInput
+from bd.core.nearest import nearest
 from bd.core.queries import Lineup, Sought, made_of
 from bd.core.schema import TYPES, status_word
 from bd.core.times import instant_of
@@ -147,11 +148,9 @@ def _refuse_unknown_types(wanted: Wanted, snapshot: Snapshot, settings: Callable
         there = {bead.type for bead in snapshot.every()}
         unknown = [name for name in unknown if name not in there]
     if unknown:
-        from difflib import get_close_matches  # noqa: PLC0415  only for a mistake
-
         names = [*TYPES, *own]
-        close = get_close_matches(unknown[0], names, n=1, cutoff=0.5)
-        hint = f"{f'did you mean {close[0]}? ' if close else ''}The types here: {', '.join(names)}"
+        close = nearest(unknown[0], names, likeness=0.5)
+        hint = f"{f'did you mean {close}? ' if close else ''}The types here: {', '.join(names)}"
         raise BadInput(f"no type {', '.join(unknown)}", hint=hint)
 
 

@@ -15,9 +15,11 @@ from bd.core.identity import git_author
 from bd.core.model import Change
 from bd.core.operation import DecisionContext
 from bd.core.settings import of_hub
+from bd.store import observations, offline_queue, rejected, unknown_operations
 from bd.store.contract import VIEW
 from bd.store.local.tokens import Tokens
 from bd.store.replica import Replica
+from bd.store.transaction.drafts import Chain
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -217,37 +219,25 @@ class Clone(Replica):
 
     def unknown_writes(self) -> list[UnknownHere]:
         """The unpublished writes of this clone that only a newer bd can replay."""
-        from bd.store import unknown_operations  # noqa: PLC0415  the doctor alone asks
-
         return unknown_operations.unpublished(self, self._revive)
 
     def unknown_requests(self) -> list[UnknownHere]:
         """The requests on the remote that only a newer bd can carry out. Raises RemoteUnreachable."""
-        from bd.store import unknown_operations  # noqa: PLC0415  the same
-
         return unknown_operations.requested(self, self._revive)
 
     def kept(self) -> list[KeptCommit]:
         """Return the rejected changes: commits that the hub refused and nobody has dismissed."""
-        from bd.store import rejected  # noqa: PLC0415  hardly anything is refused
-
         return rejected.kept(self)
 
     def queued(self) -> list[QueuedWrite]:
         """Return the unpublished writes of this clone, oldest first."""
-        from bd.store import offline_queue  # noqa: PLC0415  hardly anything waits
-
         return offline_queue.queued(self)
 
     def left_behind(self, before: datetime) -> tuple[list[QueuedWrite], list[QueuedWrite]]:
         """Return the writes that this clone has kept since before an instant: unpublished ones, and refused ones."""
-        from bd.store import rejected  # noqa: PLC0415  readers need none of it
-
         is_waiting, may_keep = self.remote_name and self.repo.ref(VIEW) != self.published(), rejected.may_keep(self)
         if not is_waiting and not may_keep:
             return [], []
-        from bd.store import offline_queue  # noqa: PLC0415  hardly anything waits
-
         waiting = offline_queue.queued(self)
         known = {one.uid for one in waiting}
         kept = rejected.kept(self) if may_keep else []
@@ -257,8 +247,6 @@ class Clone(Replica):
 
     def dismiss(self, uid: str) -> bool:
         """Dismiss a rejected change. Return whether there was one."""
-        from bd.store import rejected  # noqa: PLC0415  the same
-
         return rejected.dismiss(self, uid)
 
     def observe(self, signs: Mapping[str, str], *, note: str | None = None) -> dict[str, float]:
@@ -266,14 +254,10 @@ class Clone(Replica):
 
         `note` names another note to keep other kinds of observations in.
         """
-        from bd.store import observations  # noqa: PLC0415  most commands observe no heartbeats
-
         return observations.since(self, note or observations.NAME, signs)
 
     def last_look_s(self) -> float | None:
         """Return how many seconds ago this clone last observed heartbeats; None if it never did."""
-        from bd.store import observations  # noqa: PLC0415  the same
-
         return observations.last_look_s(self)
 
     # --- dry runs ---
@@ -303,8 +287,6 @@ class Rehearsal:
 
     @cached_property
     def _chain(self) -> Chain:
-        from bd.store.transaction.drafts import Chain  # noqa: PLC0415  readers need none of it
-
         return Chain(self._clone.repo, self._snapshot, self._clone.context(self._snapshot, None))
 
     @property

@@ -20,8 +20,10 @@ from bd.store.cache.paths import path_of, place_path
 from bd.store.git.discovery import find_repo
 from bd.store.git.environment import settings_of
 from bd.store.git.porcelain import is_ref
+from bd.store.git.remote import GitRemote, OwnBranch
 from bd.store.git.repository import GitRepo
 from bd.store.local.state import LocalFiles
+from bd.store.worktree.worktree import Worktree
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -59,8 +61,6 @@ class Place(Value):
 
     def connect(self, runtime: Runtime) -> Remote:
         """Return the connection to the server: the remote, or this repository itself if there is none. Nothing is sent yet."""
-        from bd.store.git.remote import GitRemote, OwnBranch  # noqa: PLC0415  most reads ask nobody
-
         if self.remote is None:
             return OwnBranch(self.repo, self.branch)
         return GitRemote(self.repo, self.remote, self.branch, self.folder, runtime)
@@ -71,8 +71,6 @@ class Place(Value):
 
     def worktree(self, runtime: Runtime) -> Worktree | None:
         """Return the hub branch's files, wherever they are checked out."""
-        from bd.store.worktree.worktree import Worktree  # noqa: PLC0415  reads look at no files
-
         return Worktree(self.repo, self.branch, runtime)
 
     def cache_path(self, derivations: Sequence[Derivation], now: datetime) -> str | None:

@@ -9,6 +9,7 @@ from contextlib import ExitStack, suppress
 from typing import TYPE_CHECKING, NamedTuple
 
 from bd.core.errors import TryAgain
+from bd.store.offline_queue import queued
 
 if TYPE_CHECKING:
     from collections.abc import Set
@@ -45,8 +46,6 @@ def kept(replica: Replica) -> list[KeptCommit]:
     refs = {ref[len(PREFIX) :]: commit for ref, commit in replica.repo.refs(PREFIX).items()}
     found = [KeptCommit(uid, commit, reasons.get(uid, "")) for uid, commit in refs.items()]
     if reasons.keys() - refs.keys():
-        from bd.store.offline_queue import queued  # noqa: PLC0415  hardly any hub refuses a clone
-
         found += [KeptCommit(one.uid, one.commit, reasons[one.uid]) for one in queued(replica) if one.uid in reasons]
         gone = reasons.keys() - {item.uid for item in found}
         if gone:  # published since; every write asks as long as there is a reason

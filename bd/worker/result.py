@@ -14,6 +14,7 @@ from bd.core.redaction import masked, masked_value
 from bd.core.times import time_text
 from bd.operations.fail import COST_ARGS
 from bd.policy.failure_kinds import KINDS
+from bd.policy.reset_times import stated_time
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -175,8 +176,6 @@ def _cost(said: Any) -> float | None:
 def _reset(said: Any) -> str | None:
     if said is None:
         return None
-    from bd.policy.reset_times import stated_time  # noqa: PLC0415  time zones, for the failures of providers alone
-
     stated = stated_time(said)
     return None if stated is None else time_text(stated)
 

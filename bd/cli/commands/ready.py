@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from bd.cli.bead_lines import at_it
+from bd.cli.claim_attempts import claim_first
 from bd.cli.commands.bead_list import FILTERS, show_list, wanted_of
+from bd.cli.commands.blocked import blocked_beads, blocked_objects, show_blocked
 from bd.cli.output import escaped
 from bd.cli.spec import Command, Flag, Option, whole_number
 from bd.compat import bead_json
@@ -102,8 +104,6 @@ def run(app: App, limit: int | None, sort: str, everybody: bool, explain: bool, 
     footer, empty = _last_lines(snapshot, len(found), len(ready) - len(found), None if everybody else name, idle, unfit)
     show_list(app, snapshot, found, limit=limit, default_limit=100, empty=empty, tail=tail, footer=footer)
     if explain:
-        from bd.cli.commands.blocked import blocked_beads, show_blocked  # noqa: PLC0415  only with --explain
-
         show_blocked(app, blocked_beads(app))
 
 
@@ -129,8 +129,6 @@ def _unfit_words(code: str, ids: list[str]) -> str:
 
 def _claim_first(app: App, found: Lineup) -> None:
     """Claim the best matching bead that is still free, or nothing: the Go tool's `ready --claim`."""
-    from bd.cli.claim_attempts import claim_first  # noqa: PLC0415  only with --claim
-
     outcome = claim_first(app, list(found.ids())[:_TRIES])
     if outcome:
         app.show_written(outcome, "Claimed")
@@ -142,8 +140,6 @@ def _claim_first(app: App, found: Lineup) -> None:
 
 def _explain(app: App, found: Lineup) -> None:
     """Print what is ready and what waits, as one object."""
-    from bd.cli.commands.blocked import blocked_beads, blocked_objects  # noqa: PLC0415  only with --explain
-
     snapshot = app.snapshot()
     ranking = Ranking(snapshot, app.now)
     ready = [bead_json.issue(snapshot.bead(bead.id) or bead, ranking) for bead in found]

@@ -12,6 +12,7 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from bd.core.known_keys import UnknownKey
 from bd.core.model import Damage
 from bd.core.queries import recounted
 from bd.core.schema import ARCHIVE_DIR, BEADS_DIR, CAPACITY_DIR, CONFIG_PATH, SIGNERS_PATH, is_volume, volume_of
@@ -445,8 +446,6 @@ class Cache:
         rows = self.ask(query, (int(reported),))
         if not rows:
             return []
-        from bd.core.known_keys import UnknownKey  # noqa: PLC0415  most hubs have none
-
         return [UnknownKey(*row) for row in rows]
 
     def doubles(self) -> list[Damage]:

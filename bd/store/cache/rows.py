@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from zlib import crc32
 
 from bd.core.costs import Spent, spent_of
+from bd.core.known_keys import unknown_keys
 from bd.core.queries import is_calm, made_of, rank_of
 from bd.core.schema import ARCHIVE_DIR, BEAD_FIELDS, BEADS_DIR, CAPACITY_DIR, DONE_STATUSES, LONG_FIELDS, WAITING_LINKS, suffix_of
 
@@ -114,8 +115,6 @@ def _unknown(path: str, fields: dict[str, Any]) -> tuple[UnknownKey, ...]:
     """The keys of a file that nothing reads."""
     if path.startswith(CAPACITY_DIR) or (path.startswith(BEADS_DIR) and fields.keys() <= _PLAIN):
         return ()
-    from bd.core.known_keys import unknown_keys  # noqa: PLC0415  most writes are of beads with known keys alone
-
     return tuple(unknown_keys(path, fields))
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from bd.core.errors import RemoteUnreachable
 from bd.store.contract import PushLine
+from bd.store.git import server_words
 from bd.store.git.porcelain import push_lines, remote_refs
 from bd.store.git.repository import GitFailed, GitTimeout, deletion, refspec
 
@@ -26,8 +27,6 @@ _NOT_ATOMIC = "does not support --atomic push"
 
 def unreachable(repo: GitRepo, remote: str, words: str) -> BdError:
     """Return the error for a remote that git could not reach: ServerRefused (scope hub) or RemoteUnreachable."""
-    from bd.store.git import server_words  # noqa: PLC0415  most remotes can be talked to
-
     code, out, _ = repo.run("remote", "get-url", "--", remote, check=False)
     url = "" if code else out.decode("utf-8", "replace").rstrip("\n")
     return server_words.unreachable(f"the remote {remote}", url, words, folder=repo.work_tree or repo.git_dir)

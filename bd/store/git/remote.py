@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from bd.store.contract import ZERO, Fetched, PushAnswer, PushLine
+from bd.store.git.fetch import Fetching
 from bd.store.git.push import list_remote, push, silent
 from bd.store.git.repository import FETCH_FLAGS, GitFailed, GitTimeout
 
@@ -36,8 +37,6 @@ class GitRemote:
 
     @cached_property
     def _fetching(self) -> Fetching:
-        from bd.store.git.fetch import Fetching  # noqa: PLC0415  a write that may push first fetches nothing
-
         return Fetching(self._repo, self.name, self._branch, self._folder, self._runtime)
 
     def begin_fetch(self) -> None:

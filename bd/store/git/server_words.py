@@ -219,8 +219,9 @@ _FRAMING = (
 # Request timeout, too early.
 _AGAIN_STATUSES = (408, 425)
 _ENDS_BADLY = ("fatal:", "error:")
-_STATUS = re.compile(r"\b(?:error|http(?: code)?)\b\W*([45]\d\d)\b")
-_PROGRESS = re.compile(
+# Texts, which `re` compiles once they are needed: most remotes say nothing that has to be understood.
+_STATUS = r"\b(?:error|http(?: code)?)\b\W*([45]\d\d)\b"
+_PROGRESS = (
     r"(remote: *)?((Enumerating|Counting|Compressing|Receiving|Writing|Unpacking) objects|Resolving deltas|Updating files):"
     r"|(remote: *)?Delta compression using|(remote: *)?Total \d+ \(delta|From \S+$"
 )
@@ -299,14 +300,14 @@ def _of_status(status: int) -> Meaning:
 
 def _http_status(told: str) -> int:
     """Return the HTTP status in a message; 0 for none."""
-    found = _STATUS.search(told)
+    found = re.search(_STATUS, told)
     return int(found[1]) if found else 0
 
 
 def reason(words: str) -> str:
     """Join the lines of a message that say something, without git's framing and without passwords in URLs."""
     lines = [line.strip() for line in words.replace("\r", "\n").splitlines()]
-    lines = [line for line in lines if not _PROGRESS.match(line)]
+    lines = [line for line in lines if not re.match(_PROGRESS, line)]
     told = [line for line in lines if not line.lower().startswith(_FRAMING)]
     said = [line.removeprefix("remote:").strip().removeprefix("fatal: ") for line in (told if any(told) else lines)]
     return re.sub(r"\S+", lambda word: urls.without_password(word[0]), "; ".join(dict.fromkeys(filter(None, said))))

@@ -16,6 +16,7 @@ from bd.core import versions
 from bd.core.errors import RemoteUnreachable
 from bd.core.json_shapes import MAYBE_NUMBER, MAYBE_TEXT, fits, json_value
 from bd.store.contract import PushLine, SideRef
+from bd.store.git import server_words
 from bd.store.git.push import MOVED
 from bd.store.heartbeat.objects import beat_at
 from bd.store.object_names import is_oid, name_of
@@ -223,8 +224,6 @@ class SideRefs:
             return True
         if moved(lines):
             return False
-        from bd.store.git import server_words  # noqa: PLC0415  nearly every server takes them
-
         told = f"the remote {self._remote.name} did not accept the heartbeat: {server_words.reason(words)}"
         found = server_words.meaning(words)
         if not lines and found.kind == server_words.CLOSED:  # else it may only refuse side refs

@@ -8,6 +8,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from bd.core import files
+from bd.store.local.journal import Journal
+from bd.store.local.lock import CloneLock
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -27,14 +29,10 @@ class LocalFiles:
     @cached_property
     def journal(self) -> Journal:
         """The operations that this clone has begun and not yet settled."""
-        from bd.store.local.journal import Journal  # noqa: PLC0415  readers need none of it
-
         return Journal(os.path.join(self._folder, "journal"))
 
     def lock(self, timeout_s: float, on_wait: Callable[[], None] | None = None) -> CloneLock:
         """Return the writer lock. Entering it waits up to `timeout_s`, and calls `on_wait` if it has to wait."""
-        from bd.store.local.lock import CloneLock  # noqa: PLC0415  readers need none of it
-
         return CloneLock(os.path.join(self._folder, "lock"), timeout_s, self._runtime, on_wait)
 
     def read(self, name: str) -> str | None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from bd.core.errors import ServerRefused
 from bd.core.value import Value
+from bd.store.git import server_words
 from bd.store.git.push import MOVED
 
 if TYPE_CHECKING:
@@ -40,8 +41,6 @@ def seen(answer: PushAnswer, branch: str, commit: str, base: str | None, tip: st
         return Verdict("landed", commit=holds)
     if tip != base:
         return Verdict("lost")
-    from bd.store.git import server_words  # noqa: PLC0415  most pushes are simply accepted, or somebody was faster
-
     words = server_words.reason(f"{answer.words}\n{line.summary if line else ''}")
     found = server_words.of_push(words)
     if server_words.never_sent(answer.words):
@@ -60,8 +59,6 @@ def was_overtaken(summary: str, words: str, branch: str) -> bool:
 
 def never_sent(words: str) -> bool:
     """Return whether a push without an answer failed before anything was sent."""
-    from bd.store.git import server_words  # noqa: PLC0415  the same
-
     return server_words.never_sent(words)
 
 
@@ -79,8 +76,6 @@ def beside(lines: Mapping[str, PushLine], branch: str) -> Verdict | None:
 
 def refused_by_server(words: str) -> ServerRefused:
     """Return the error for a push that the server refuses for good, with scope `hub` if it would refuse any push."""
-    from bd.store.git import server_words  # noqa: PLC0415  hardly any push is refused
-
     found, told = server_words.of_push(words), f"push refused by server: {words}"
     if found.kind == server_words.CLOSED:
         return server_words.closed(told, found.hint or _HINT)
@@ -89,6 +84,4 @@ def refused_by_server(words: str) -> ServerRefused:
 
 def asked_to_wait(words: str) -> RemoteUnreachable:
     """Return the error for a push that a busy server did not accept."""
-    from bd.store.git import server_words  # noqa: PLC0415  the same
-
     return server_words.busy(f"the server did not take the push: {words}")

@@ -13,6 +13,7 @@ from bd.core.json_shapes import MAYBE_TEXT, fits
 from bd.core.schema import CONFIG_PATH, FILE_LIMIT, SIGNERS_PATH
 from bd.store.bead_locations import Archived
 from bd.store.hub_files import parse_entries, parse_file
+from bd.store.trust import guarded_fields
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -77,8 +78,6 @@ def forward(repo: GitRepo, note: str | None, commit: str, changed: set[str]) -> 
 
 def _rows(repo: GitRepo, archived: Archived, commit: str, key: str, masks: Mapping[str, Any]) -> Iterator[Row | str]:
     """Yield the rows of a key's files, with the believed values in place of what the files say."""
-    from bd.store.trust import guarded_fields  # noqa: PLC0415  the same
-
     if "/" in key:
         entries = repo.diff(None, commit, key)
         if key in masks and masks[key] is None:
