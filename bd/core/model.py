@@ -11,6 +11,7 @@ from bd.core.costs import Ledger, LedgerOverlay
 from bd.core.pools import file_of
 from bd.core.queries import Recall, RecallOverlay, awaits, mentions
 from bd.core.schema import ARCHIVE_DIR, CONFIG_PATH, DONE_STATUSES, bead_path, capacity_path, suffix_of
+from bd.core.value import Value
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from bd.core.errors import BdError
 
 
-class Claim(NamedTuple):
+class Claim(Value):
     """The holder of a bead; exists only while the bead is claimed. Instants are canonical texts."""
 
     agent: str
@@ -298,7 +299,7 @@ class Snapshot(Recall, Ledger):
         return self.record(CONFIG_PATH) or {}
 
 
-class Change(NamedTuple):
+class Change(Value):
     """The effect of an operation on a snapshot: whole beads (None deletes), records, raw files; and its texts.
 
     `subject` is the first line of the commit, `touched` the ids to show, `notes` lines for people, `result` the command's answer.

@@ -8,14 +8,15 @@ from __future__ import annotations
 
 import os
 import re
-from typing import NamedTuple
+
+from bd.core.value import Value
 
 _LAST_PORT = 65535
 _PORTS = {"http": 80, "https": 443}
 _IN_SCHEME = {ord(mark): None for mark in "+.-"}
 
 
-class Url(NamedTuple):
+class Url(Value):
     """The parts of an address. `port` is as typed, "" for none; `rest` is everything after host and port."""
 
     scheme: str

@@ -28,7 +28,7 @@ def with_rest(
     change = without_rests(change, snapshot, {account})
     path = capacity_path(agent)
     record = Overlay(snapshot, change).record(path) or {"agent": agent}
-    return change._replace(records={**change.records, path: {**record, "rest": rest.as_json()}})
+    return change.replace(records={**change.records, path: {**record, "rest": rest.as_json()}})
 
 
 def with_rest_left(change: Change, snapshot: Snapshot, member: str, now: datetime) -> Change:
@@ -41,7 +41,7 @@ def with_rest_left(change: Change, snapshot: Snapshot, member: str, now: datetim
         return change
     path = capacity_path(pool)
     record = Overlay(snapshot, change).record(path) or {"agent": pool}
-    return change._replace(records={**change.records, path: {**record, "rest": rest.as_json()}})
+    return change.replace(records={**change.records, path: {**record, "rest": rest.as_json()}})
 
 
 def without_rests(change: Change, snapshot: Snapshot, accounts: Collection[str]) -> Change:
@@ -52,7 +52,7 @@ def without_rests(change: Change, snapshot: Snapshot, accounts: Collection[str])
         path = capacity_path(agent)
         if rest.account in accounts:
             records[path] = {key: value for key, value in (after.record(path) or {}).items() if key != "rest"}
-    return change._replace(records={**change.records, **records}) if records else change
+    return change.replace(records={**change.records, **records}) if records else change
 
 
 def after_success(change: Change, snapshot: Snapshot, agent: str) -> Change:

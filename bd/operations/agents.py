@@ -180,7 +180,7 @@ class RenameAgent(Leaving):
         if record is None:
             return change
         moved = {capacity_path(name): None, capacity_path(to): record}
-        return with_capacity(change._replace(records={**records, **moved}), snapshot, [to], context.now)
+        return with_capacity(change.replace(records={**records, **moved}), snapshot, [to], context.now)
 
 
 @register

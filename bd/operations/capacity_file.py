@@ -82,7 +82,7 @@ def with_capacity(
     for name in sorted({name for name in names if name}):
         own = [ending for ending in endings if ending.agent == name]
         records[capacity_path(name)] = capacity_of(name, after, at, sign_of_life=name == alive, endings=own, changes=changes)
-    change = change._replace(records=records)
+    change = change.replace(records=records)
     for ending in endings:
         change = after_success(change, snapshot, ending.agent) if ending.what == "done" else change
     return change

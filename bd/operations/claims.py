@@ -202,7 +202,7 @@ class Claim(Operation):
         change = self._finish(beads, list(beads), snapshot, context)
         if starving is None or starving.id not in beads:
             return change
-        return change._replace(notes=(*change.notes, f"{starving.id} has waited longest; one claim in ten takes such a bead"))
+        return change.replace(notes=(*change.notes, f"{starving.id} has waited longest; one claim in ten takes such a bead"))
 
     def _take_named(self, snapshot: Snapshot, context: DecisionContext, *, freed: Collection[str] = ()) -> Change:
         """Claim the named beads; `freed` are those whose claims of others end in the same commit."""

@@ -99,7 +99,7 @@ class Close(Operation):
         stores = self.args.get("stores")
         if not stores:
             return change
-        return change._replace(files={path: data for one in change.beads for path, data in files_of(stores, one).items()})
+        return change.replace(files={path: data for one in change.beads for path, data in files_of(stores, one).items()})
 
     def _finished(self, bead: Bead, readiness: Readiness, notes: list[str]) -> Bead:
         force = self.args.get("force", False)
@@ -157,7 +157,7 @@ class Close(Operation):
         freed = [bead.id for bead in sorted(others, key=ranking.key) if ranking.readiness.phase(bead) == "ready"]
         if freed:
             notes.append(f"now ready: {', '.join(freed)}")
-        return change._replace(notes=tuple(notes), result={"unblocked": freed})
+        return change.replace(notes=tuple(notes), result={"unblocked": freed})
 
     def _with_next(self, change: Change, snapshot: Snapshot, context: DecisionContext) -> Change:
         following = self.args["next"]
@@ -167,9 +167,9 @@ class Close(Operation):
         except BdError as nothing:
             if not isinstance(nothing, NothingReady):
                 raise
-            return change._replace(notes=(*change.notes, str(nothing)))
+            return change.replace(notes=(*change.notes, str(nothing)))
         words = f"{change.subject}, claim {' '.join(taken.touched)}"
-        return change._replace(
+        return change.replace(
             beads={**change.beads, **taken.beads},
             records={**change.records, **taken.records},
             touched=(*change.touched, *taken.touched),
@@ -284,7 +284,7 @@ class Cancel(Operation):
         below -= change.beads.keys()
         if below:
             words = f"below cancelled beads, and no longer offered: {', '.join(sorted(below))} (--cascade cancels them)"
-            change = change._replace(notes=(*change.notes, words))
+            change = change.replace(notes=(*change.notes, words))
         for bead_id in change.beads:
             for head in snapshot.dependents_of(bead_id):
                 if head.is_done or head.id in change.beads:
@@ -295,6 +295,6 @@ class Cancel(Operation):
                     kept = [target for target in other.depends_on if target != bead_id]
                     beads[head.id] = lifecycle.touch(other.evolve(depends_on=kept), self.asked_at)
         if not left or self.args.get("unblock"):
-            return change._replace(beads=beads)
+            return change.replace(beads=beads)
         note = f"still waiting for cancelled beads: {', '.join(sorted(set(left)))} (--cascade cancels them, --unblock frees them)"
-        return change._replace(notes=(*change.notes, note))
+        return change.replace(notes=(*change.notes, note))

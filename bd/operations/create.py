@@ -154,7 +154,7 @@ class Create(Operation):
         for new_id, spec_edges in edges.items():
             self._let_wait(spec_edges.blocks, new_id, snapshot, beads)
         made = self.made_before(touched)
-        change = made._replace(
+        change = made.replace(
             beads={bead_id: bead for bead_id, bead in beads.items() if bead is not None},
             subject=subject(self.verb, touched, self.by),
             notes=tuple(_gone_words(bead_id) for bead_id in touched if bead_id not in beads and not snapshot.exists(bead_id)),

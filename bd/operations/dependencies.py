@@ -49,7 +49,7 @@ def with_ages(change: Change, snapshot: Snapshot, asked_at: datetime) -> Change:
         since = time_text(asked_at) if was.blockers(before) else was.since(before)
         if since and not will.blockers(bead) and instant_of(will.since(bead)) < instant_of(since):
             beads[bead_id] = bead.evolve(reopened_at=since)
-    return change._replace(beads=beads)
+    return change.replace(beads=beads)
 
 
 def _edges(bead: Bead) -> tuple[list[str], str | None, list[Link]]:

@@ -48,7 +48,7 @@ class TellFriction(Operation):
         specs = [{**self._spec(cause), "uid": uid} for cause, uid in zip(untold, self.args["uids"], strict=False)]
         specs = [friction.for_role(spec, role, snapshot) for spec in specs] if role else specs
         made = Create(by=self.by, at=self.at, uid=self.uid, beads=specs).decide(snapshot, context)
-        return made._replace(subject=subject(self.verb, made.touched, self.by), result=None)
+        return made.replace(subject=subject(self.verb, made.touched, self.by), result=None)
 
     def _spec(self, cause: friction.Cause) -> dict[str, Any]:
         percent = round(100 * cause.rate)

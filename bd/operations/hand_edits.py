@@ -236,7 +236,7 @@ class HandCommit(Operation):
                 continue
             if part.is_empty:
                 continue
-            change = change._replace(
+            change = change.replace(
                 beads={**change.beads, **part.beads},
                 records={**change.records, **part.records},
                 texts={**change.texts, **part.texts},
@@ -251,7 +251,7 @@ class HandCommit(Operation):
         words = subject("edit", change.touched, self.by)
         if not change.beads and not change.moves:
             words = f"edit: {', '.join([*records, *files])} by {self.agent}"
-        return change._replace(
+        return change.replace(
             records={**change.records, **records},
             texts={**change.texts, **texts},
             files=files,

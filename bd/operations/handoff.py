@@ -82,7 +82,7 @@ class Handoff(MakesOne):
         closed = after.bead(finished.id) or finished
         reason = self.args.get("note") or f"Handed over to {following.id}"
         handed = closed.evolve(close_reason=reason)
-        return closing._replace(
+        return closing.replace(
             beads={**closing.beads, finished.id: handed, following.id: self._fed(following, finished, after, context)},
             subject=subject("handoff", [finished.id], self.by, more=f" to {following.id}"),
             touched=(finished.id, following.id),

@@ -19,4 +19,4 @@ def with_spent(change: Change, snapshot: Snapshot, start: str = "") -> Change:
         return change
     config = change.records.get(CONFIG_PATH) or snapshot.config()
     kept = {**config, SPENT_KEYS: {**(config.get(SPENT_KEYS) or {}), **spent}}
-    return change._replace(records={**change.records, CONFIG_PATH: kept})
+    return change.replace(records={**change.records, CONFIG_PATH: kept})

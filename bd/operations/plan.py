@@ -60,7 +60,7 @@ class ApplyPlan(Create):
         beads = [self.find(named, snapshot) for named in self.args["gathers"]]
         assert root is not None  # it was made just now
         result = {**made.result, **{bead.id: bead.id for bead in beads}}
-        change = made._replace(beads={**made.beads, **gathered(root, beads, self.asked_at)}, result=result)
+        change = made.replace(beads={**made.beads, **gathered(root, beads, self.asked_at)}, result=result)
         refuse_circles(change, snapshot, {bead_id: name for name, bead_id in result.items()})
         return with_ages(change, snapshot, self.asked_at)
 

@@ -86,4 +86,4 @@ class Retire(Leaving):
             return with_capacity(change, snapshot, [name], context.now) if beads else Change({}, "")
         if snapshot.record(capacity_path(name)) is None:
             return change
-        return with_rest_left(change._replace(records={capacity_path(name): None}), snapshot, name, context.now)
+        return with_rest_left(change.replace(records={capacity_path(name): None}), snapshot, name, context.now)

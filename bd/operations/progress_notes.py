@@ -28,7 +28,7 @@ def with_reported_notes(change: Change, snapshot: Snapshot) -> Change:
         bead_id: after.evolve(progress=found[bead_id]) if bead_id in found and after else after
         for bead_id, after in change.beads.items()
     }
-    return change._replace(beads=beads)
+    return change.replace(beads=beads)
 
 
 def _kept(before: Bead | None, after: Bead, snapshot: Snapshot) -> list[dict[str, Any]]:

@@ -115,4 +115,4 @@ class RunSchedule(MakesOne):
         made = Create(by=f"cron:{name}", at=self.at, uid=self.uid, beads=[spec], is_exact=True).decide(snapshot, context)
         moved = [{**one, "last_tick": stamp} if one["name"] == name else one for one in entries]
         words = f"schedule-run: {made.touched[0]} from {name}, due {stamp}, by {self.agent}"
-        return made._replace(subject=words, records={CONFIG_PATH: _with(moved, snapshot)}, result=None)
+        return made.replace(subject=words, records={CONFIG_PATH: _with(moved, snapshot)}, result=None)

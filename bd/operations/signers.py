@@ -57,7 +57,7 @@ class Allow(_Change):
             raise BadInput(f"an identity says nothing of {', '.join(sorted(unknown))}")
         if not fresh:
             return change
-        return change._replace(subject=self.words(name), records={agent_path(name): {**before, **fresh}})
+        return change.replace(subject=self.words(name), records={agent_path(name): {**before, **fresh}})
 
     def _let_in(self, name: str, key: str, lines: list[str]) -> Change:
         known = [signer for signer in signers.read(lines) if signer.key == key]

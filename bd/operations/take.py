@@ -42,7 +42,7 @@ class Take(Claim):
         asked = {"by": self.by, "at": self.at, "uid": self.uid, "tokens": self.tokens, "ids": held, **self.pinned_names}
         freed = Release(**asked, reason=self.args["reason"], force=True).decide(snapshot, context)
         taken = self._take_named(Overlay(snapshot, freed), context, freed=held)
-        return taken._replace(
+        return taken.replace(
             beads={**freed.beads, **taken.beads},
             records={**freed.records, **taken.records},
             notes=(*freed.notes, *taken.notes),

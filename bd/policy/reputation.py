@@ -7,10 +7,11 @@ decide whether the order goes by it; the record itself is only shown.
 from __future__ import annotations
 
 from itertools import chain
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from bd.core.pools import template_of
 from bd.core.settings import hub_setting
+from bd.core.value import Value
 from bd.policy import failure_kinds
 from bd.policy.ranking import Ranking, is_critical
 
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from bd.core.model import Bead, Snapshot
 
 
-class Record(NamedTuple):
+class Record(Value):
     """The attempts of an agent on beads of one type."""
 
     done: int = 0
@@ -43,7 +44,7 @@ def records_of(agent: str, snapshot: Snapshot) -> dict[str, Record]:
             whose[name] = (template_of(name, snapshot) or name) == mine
         if whose[name]:
             one = found.get(kind, Record())
-            found[kind] = one._replace(done=one.done + 1) if is_done else one._replace(failed=one.failed + 1)
+            found[kind] = one.replace(done=one.done + 1) if is_done else one.replace(failed=one.failed + 1)
     return dict(sorted(found.items()))
 
 

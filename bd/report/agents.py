@@ -95,4 +95,4 @@ def from_role(agent: Mapping[str, Any]) -> list[str]:
 def reputation_of(name: str, snapshot: Snapshot) -> dict[str, dict[str, Any]]:
     """Return how many of an agent's attempts succeeded, by type of bead."""
     records = reputation.records_of(name, snapshot)
-    return {kind: {**one._asdict(), "rate": round(one.rate, 3)} for kind, one in records.items()}
+    return {kind: {**one.as_dict(), "rate": round(one.rate, 3)} for kind, one in records.items()}

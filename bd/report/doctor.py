@@ -226,10 +226,9 @@ def _clone(hub: Clone, snapshot: CachedSnapshot) -> Iterator[Finding]:
         count = len(hub.repo.commits_between(published, snapshot.commit))
         if count:
             yield Finding("warning", "unpublished", hub.branch, f"not published: {count} of this clone's writes; `bd sync`")
-    for where, why in hub.unknown_writes():
-        yield Finding(
-            "damage", "newer_operation", where, f"is an unpublished write of a newer bd: {why}; update bd here, then sync"
-        )
+    for write in hub.unknown_writes():
+        words = f"is an unpublished write of a newer bd: {write.why}; update bd here, then sync"
+        yield Finding("damage", "newer_operation", write.where, words)
     for item in hub.kept():
         yield Finding(
             "warning", "kept", item.uid, f"was refused and is kept at {item.commit[:10]}: {item.error or 'no reason noted'}"
@@ -260,7 +259,7 @@ def _remote(hub: Clone) -> Iterator[Finding]:
         yield Finding("note", "no_side_refs", hub.remote_name or "", words)
     try:
         hub.fetch()
-        for ref, why in hub.unknown_requests():
-            yield Finding("note", "newer_request", ref, f"needs a newer bd: {why}; it is left to its author")
+        for request in hub.unknown_requests():
+            yield Finding("note", "newer_request", request.where, f"needs a newer bd: {request.why}; it is left to its author")
     except BdError as error:
         yield Finding("damage" if error.exit_code == 7 else "warning", error.code, hub.remote_name or "", error.message)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from bd.core.times import age_text
+from bd.core.value import Value
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -16,14 +17,14 @@ if TYPE_CHECKING:
 _OLD_S = 900.0
 
 
-class Gap(NamedTuple):
+class Gap(Value):
     """One thing that is missing: a code for programs, and a sentence that says what to do about it."""
 
     code: str
     text: str
 
     def as_json(self) -> dict[str, str]:
-        return self._asdict()
+        return self.as_dict()
 
 
 def gaps(hub: Clone, *, reads_history: bool = True) -> Iterator[Gap]:

@@ -67,7 +67,7 @@ class Draft(Value):
         return self.at_s if self.committed_s is None else self.committed_s
 
 
-class SideRef(NamedTuple):
+class SideRef(Value):
     """An update of a side ref: to `new` (None deletes it), only if it is at `old` (None: it must not exist)."""
 
     ref: str
@@ -75,7 +75,7 @@ class SideRef(NamedTuple):
     old: str | None
 
 
-class PushLine(NamedTuple):
+class PushLine(Value):
     """A server's answer for one ref of a push, as in `push --porcelain`: a flag and a summary."""
 
     flag: str
@@ -93,7 +93,7 @@ class PushAnswer(NamedTuple):
     words: str
 
 
-class Fetched(NamedTuple):
+class Fetched(Value):
     """The result of a fetch: the branch's tip (None: no such branch), and the requests of other clones by uid.
 
     `is_probed`: the server is known to accept side refs. `lags`: it showed an older tip than this clone has seen there, as a

@@ -6,9 +6,10 @@ If the hub refuses this clone as a whole, its writes stay in the offline queue (
 from __future__ import annotations
 
 from contextlib import ExitStack, suppress
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from bd.core.errors import TryAgain
+from bd.core.value import Value
 from bd.store.offline_queue import queued
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ _REASONS = "kept.json"
 _SHAPE = {...: str}
 
 
-class KeptCommit(NamedTuple):
+class KeptCommit(Value):
     """A commit that a newer hub refused, and the reason."""
 
     uid: str

@@ -5,9 +5,10 @@ They are only reported (report/doctor.py); a bd that can read them will carry th
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from bd.core.operation import UnknownOperation
+from bd.core.value import Value
 from bd.store.git import commit_message
 from bd.store.group_commit import requests
 
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     Revive = Callable[[Mapping[str, Any]], object]
 
 
-class UnknownHere(NamedTuple):
+class UnknownHere(Value):
     """The commit or side ref with an operation, and a description of what is unknown about it."""
 
     where: str

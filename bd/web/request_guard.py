@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from starlette.datastructures import MutableHeaders
 from starlette.requests import ClientDisconnect
 
-from bd.core.urls import host_and_port, parsed
+from bd.core.urls import Url, host_and_port, parsed
 from bd.web import authentication
 from bd.web.refusal import Refusal
 from bd.web.routes import OPEN, OWN, READ, TOKEN, WRITE
@@ -120,7 +120,7 @@ def is_from_here(request: Request) -> bool:
     origin = request.headers.get("origin")
     if origin is not None:
         found, (host, port) = parsed(origin), host_and_port(request.headers.get("host", ""))
-        return found is not None and bool(host) and found == (found.scheme, "", None, host, port, "")
+        return found is not None and bool(host) and found == Url(found.scheme, "", None, host, port, "")
     return request.headers.get("sec-fetch-site") == "same-origin"
 
 

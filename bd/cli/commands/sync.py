@@ -91,7 +91,7 @@ def _kept(app: App, dismissed: tuple[str, ...]) -> None:
         raise NotFound(f"nothing is kept under {uid}", hint="`bd sync --kept` lists what is")
     found = app.hub.kept()
     if app.out.is_json:
-        app.out.json([item._asdict() for item in found])
+        app.out.json([item.as_dict() for item in found])
         return
     for item in found:
         state = "waits; `bd sync` publishes it" if item.uid in waiting else f"git show {item.commit[:10]}"

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import os
 import re
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from bd.core import urls
 from bd.core.errors import RemoteUnreachable, ServerRefused
+from bd.core.value import Value
 
 if TYPE_CHECKING:
     from bd.core.errors import BdError
@@ -30,7 +31,7 @@ _NO_RIGHT = "ask the hub's owner for the right to read and push"
 _INCOMPATIBLE = "this git and the server's repository are not compatible; the message says why"
 
 
-class Meaning(NamedTuple):
+class Meaning(Value):
     """The meaning of a message, and a hint; empty if the message says enough."""
 
     kind: str

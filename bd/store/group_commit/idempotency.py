@@ -42,7 +42,7 @@ class CarriedOut(Value):
     def result(self, once: Once, snapshot: Snapshot) -> Change:
         """Return what the request did, as a change without files: the hub has them. Raises KeyReused."""
         self.refuse_other(once)
-        return answer.change_of(self.answer, snapshot)._replace(beads={}, records={}, moves={})
+        return answer.change_of(self.answer, snapshot).replace(beads={}, records={}, moves={})
 
     def refuse_other(self, once: Once) -> None:
         """Raise KeyReused if the key was used for another request."""

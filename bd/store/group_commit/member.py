@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from bd.core.value import Value
 from bd.store.contract import SideRef
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from bd.core.operation import Operation
 
 
-class Result(NamedTuple):
+class Result(Value):
     """The result of an operation: a change, or a refusal."""
 
     change: Change | None

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from contextlib import suppress
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from bd.core import times, versions
 from bd.core.errors import BdError, RemoteUnreachable, ServerRefused
@@ -205,7 +205,7 @@ def take_back(replica: Replica, entry: JournalEntry, members: Sequence[Member]) 
 # --- carrying out the requests of others ---------------------------------------------------------
 
 
-class RequestedOperation(NamedTuple):
+class RequestedOperation(Value):
     """A request of another clone, and its operation."""
 
     request: Request
@@ -257,7 +257,7 @@ def carry_out(
 
     Refusals go into the trailers of the last commit.
     """
-    request, operation = one
+    request, operation = one.request, one.operation
 
     def trailer(change: Change) -> str:
         return verdict_trailers.line(request.uid, answer.of_change(change))

@@ -295,7 +295,7 @@ class Transaction:
         commits = self._repo.write_commits(batch.base, batch.chain.drafts)
         change = batch.decided.get(effect.own, (None, None))[0] if effect.own else None
         results = final_results(self._work, batch) if len(batch.decided) > 1 else {}
-        answers = {uid: answer.of_result(*result) for uid, result in results.items()}
+        answers = {uid: answer.of_result(result.change, result.refusal) for uid, result in results.items()}
         tokens = won(change, batch.chain.base, effect.inherited)
         data = self._entry.data
         pushes = [*(data.get("earlier") or ()), {"commits": data.get("commits") or [], "batch": data.get("batch") or {}}]
