@@ -104,6 +104,7 @@ def _call(yard: Yard, only: str | None) -> Call:
 def _peace(yard: Yard) -> list[Told]:
     """All faults are over: every clone syncs, writes once more (so that the tip moves), syncs again, and sweeps.
 
+    The last sync comes when no request without an answer can arrive any more: only then is it settled what became of it.
     Locks that git processes killed in the hub's own repository have left there are its operator's to remove.
     """
     yard.await_late_pushes()
@@ -119,7 +120,7 @@ def _peace(yard: Yard) -> list[Told]:
 
     everywhere(lambda name: Call(name, "", "sync", ["sync", "--json"]))
     everywhere(lambda name: workload.create(yard, name, "eve"))
-    everywhere(lambda name: Call(name, "", "sync", ["sync", "--json"]))
+    everywhere(lambda name: workload.late_sync(yard, name))
     for name in yard.clones:  # one by one: a clone that has given the refs beside the branch up sweeps none
         said += yard.run(workload.sweep(yard, name))
         del yard.told[-1:]

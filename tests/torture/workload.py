@@ -6,6 +6,8 @@ import json
 import sys
 from typing import TYPE_CHECKING
 
+from bd.store.group_commit.requests import VALID_S
+from tests.runtime import CLOCK
 from tests.torture.calls import Call
 
 if TYPE_CHECKING:
@@ -97,6 +99,12 @@ def undo(yard: Yard, clone: str, agent: str) -> Call:
 
 def sync(yard: Yard, clone: str, agent: str) -> Call:
     return Call(clone, agent, "sync", ["sync", "--json"])
+
+
+def late_sync(yard: Yard, clone: str) -> Call:
+    """A sync after the requests of now have expired."""
+    offset_s = int(yard.more_env.get(clone, {}).get(CLOCK, "0")) + int(VALID_S) + 1
+    return Call(clone, "", "sync", ["sync", "--json"], env={CLOCK: str(offset_s)})
 
 
 def read(yard: Yard, clone: str, agent: str) -> Call:
