@@ -328,16 +328,18 @@ def test_an_index_lock_that_goes_away_is_waited_for(person: Clone, monkeypatch: 
     assert git(person.path, "rev-parse", "HEAD") == tip(hub_of(person))
 
 
-def test_a_lock_on_the_branch_keeps_the_whole_checkout_where_it_was(clone: Clones, hub: Path) -> None:
+@pytest.mark.parametrize("name", ["refs/heads/main.lock", "HEAD.lock"])
+def test_a_lock_on_the_branch_keeps_the_whole_checkout_where_it_was(clone: Clones, hub: Path, name: str) -> None:
     """The claim is published; it is only this clone's branch that can't follow, so index and files don't either."""
     alice = clone("alice")
     seed(alice, "hub-a")
-    lock = alice.path / ".git" / "refs" / "heads" / "main.lock"
+    lock = alice.path / ".git" / name
     lock.touch()
     before = git(alice.path, "rev-parse", "HEAD")
     result = alice.here("claim", "hub-a", "--agent", "coder", "--json")
     assert result.json[0]["published"] is True
-    assert "main.lock" in result.err
+    assert f"{name}': File exists" in result.err
+    assert "if no git command is running here, remove that file" in result.err
     assert len(subjects(hub, "claim")) == 1
     assert git(alice.path, "rev-parse", "HEAD") == before
     assert is_clean(alice)

@@ -15,6 +15,7 @@ from tests.torture import reading, workload
 from tests.torture.calls import Call, Told
 from tests.torture.checker import Lived, violations
 from tests.torture.faults import OF_A_CALL, OF_A_HISTORY, OF_A_ROUND, ONLY
+from tests.torture.faults.kills import WITH_ITS_GIT
 from tests.torture.yard import Yard, git
 
 if TYPE_CHECKING:
@@ -105,12 +106,17 @@ def _peace(yard: Yard) -> list[Told]:
     """All faults are over: every clone syncs, writes once more (so that the tip moves), syncs again, and sweeps.
 
     The last sync comes when no request without an answer can arrive any more: only then is it settled what became of it.
-    Locks that git processes killed in the hub's own repository have left there are its operator's to remove.
+    Locks that git processes killed in the hub's own repository have left there are its operator's to remove; those that one
+    killed with its bd has left in a clone are its owner's, and `bd doctor` names them.
     """
     yard.await_late_pushes()
     yard.be_patient()
     for lock in yard.hub.rglob("*.lock"):
         lock.unlink()
+    if WITH_ITS_GIT in yard.faults:
+        for name in yard.clones:
+            for left in ("HEAD.lock", "refs/heads/main.lock"):
+                (yard.path(name) / ".git" / left).unlink(missing_ok=True)
     said: list[Told] = []
 
     def everywhere(make: Callable[[str], Call]) -> None:

@@ -120,7 +120,7 @@ def poll(yard: Yard, clone: str, agent: str) -> Call:
 
 
 def work(yard: Yard, clone: str, agent: str) -> Call:
-    words = ["work", "--agent", agent, "--once", "--max-tasks", "1", "--", "true"]
+    words = ["work", "--agent", agent, "--once", "--max-tasks", "1", "--json", "--", "true"]
     return Call(clone, agent, "work", words)
 
 

@@ -72,7 +72,9 @@ class Worktree:
             self._repo.update_refs([(self._branch, tip, here or ZERO)])
         except (GitFailed, GitTimeout) as error:
             self.take_back(tip, hand or self._repo.ref(self._branch))
-            return [f"your branch stays where it was: {str(error).splitlines()[0]}"]
+            words = str(error).splitlines()[0]
+            what_to_do = "; if no git command is running here, remove that file" if ".lock'" in words else ""
+            return [f"your branch stays where it was: {words}{what_to_do}"]
         return []
 
     def _bring_along(

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from tests.torture.calls import Call
     from tests.torture.yard import Yard
 
+WITH_ITS_GIT = "kill -9 with its git"
+
 
 def die() -> None:
     os.kill(os.getpid(), signal.SIGKILL)
@@ -57,6 +59,6 @@ def killed_any_time(yard: Yard, call: Call) -> None:
     call.kill_after_s = yard.rng.uniform(0.01, 0.25)
 
 
-@of_a_call("kill -9 with its git")
+@of_a_call(WITH_ITS_GIT)
 def killed_with_git(yard: Yard, call: Call) -> None:
     call.kill_after_s, call.is_group = yard.rng.uniform(0.01, 0.25), True
