@@ -20,10 +20,8 @@ from bd.operations import typed_secrets
 from bd.operations.reader import OperationReader
 from bd.policy.ranking import Ranking
 from bd.policy.unpublished import KEPT_LONG
-from bd.report.gaps import gaps
 from bd.store import Clone, locate, session
 from bd.store.worktree.checkout import edited_files, is_checked_out
-from bd.worker.progress import kept
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -185,6 +183,8 @@ class App:
 
     def tell_gaps(self, *, reads_history: bool = True) -> dict[str, Any]:
         """Report on stderr what this clone can't see of the hub; return the key for a JSON object, if there is anything."""
+        from bd.report.gaps import gaps  # noqa: PLC0415  only for who looks back
+
         found = list(gaps(self.hub, reads_history=reads_history))
         if self.flags.at:  # what is missing since then was not there yet
             found = [gap for gap in found if gap.code == "shallow"]
@@ -320,6 +320,8 @@ class App:
         """Return the same for an operation that ends an attempt, with the progress notes."""
         asked = self.asked(typed, **extra)
         if asked["tokens"] and os.path.isdir(os.path.join(self.hub.place.folder, "progress")):
+            from bd.worker.progress import kept  # noqa: PLC0415  only who has noted progress
+
             beads = {bead_id: kept(self.hub, bead_id) for bead_id in asked["tokens"] if bead_id != "*"}
             if "*" in asked["tokens"]:
                 beads.update({text: kept(self.hub, text) for text in typed})

@@ -16,7 +16,7 @@ from bd.core.model import Overlay
 from bd.core.schema import AGENTS_DIR
 from bd.core.settings import hub_setting
 from bd.core.times import age_text, instant_of
-from bd.policy import account_rest, capacity, reputation
+from bd.policy import account_rest, capacity
 from bd.policy.budget import Purse
 from bd.policy.preference import kept_until
 from bd.policy.ranking import is_critical, longest_waiting_is_due
@@ -217,6 +217,8 @@ class Eligibility:
             return iter(())
         found = self._all_ready() if ready is None else ready
         if hub_setting(self._snapshot.config(), "reputation_points"):
+            from bd.policy import reputation  # noqa: PLC0415  only hubs that ask for it
+
             found = reputation.in_order(found, self.agent, self._snapshot, self._now)
         return self.fitting(found)
 

@@ -15,7 +15,7 @@ from bd.core.identity import git_author
 from bd.core.model import Change
 from bd.core.operation import DecisionContext
 from bd.core.settings import of_hub
-from bd.store import observations, offline_queue, rejected, unknown_operations
+from bd.store import observations, offline_queue, rejected
 from bd.store.contract import VIEW
 from bd.store.local.tokens import Tokens
 from bd.store.replica import Replica
@@ -219,10 +219,14 @@ class Clone(Replica):
 
     def unknown_writes(self) -> list[UnknownHere]:
         """The unpublished writes of this clone that only a newer bd can replay."""
+        from bd.store import unknown_operations  # noqa: PLC0415  the doctor alone asks
+
         return unknown_operations.unpublished(self, self._revive)
 
     def unknown_requests(self) -> list[UnknownHere]:
         """The requests on the remote that only a newer bd can carry out. Raises RemoteUnreachable."""
+        from bd.store import unknown_operations  # noqa: PLC0415  the same
+
         return unknown_operations.requested(self, self._revive)
 
     def kept(self) -> list[KeptCommit]:

@@ -23,8 +23,6 @@ from bd.store import format_version
 from bd.store.cache.cache import Cache
 from bd.store.contract import PUBLISHED, VIEW, ZERO
 from bd.store.git import commit_message
-from bd.store.heartbeat.agent_records import record_of, records_of, refs_of
-from bd.store.heartbeat.side_refs import AGENTS, CLAIMS, SideRefs
 from bd.store.hub_location import Place
 from bd.store.local.last_fetch import LastFetch
 from bd.store.snapshot import CachedSnapshot
@@ -112,6 +110,8 @@ class Replica:
     @cached_property
     def sides(self) -> SideRefs:
         """The side refs."""
+        from bd.store.heartbeat.side_refs import SideRefs  # noqa: PLC0415  most commands need none of it
+
         self.repo.timeout_s = self.settings().git_timeout  # a heartbeat takes no lock, which would set this
         return SideRefs(self.repo, self.remote, self.local, self.place.url or self.remote_name, self.runtime)
 
@@ -281,10 +281,14 @@ class Replica:
             self._said = self.noted_json(HEARD, {"at": MAYBE_TEXT}) or {}
         if not self._said:
             return NEVER, {}
+        from bd.store.heartbeat.agent_records import records_of  # noqa: PLC0415
+
         return self._said.get("at") or NEVER, records_of(self._said.get("agents", {}))
 
     def hear(self, refs: Mapping[str, str]) -> dict[str, dict[str, Any]]:
         """Read the agents' records behind a listing of refs, and keep them for this clone's next snapshots."""
+        from bd.store.heartbeat.agent_records import record_of, refs_of  # noqa: PLC0415  most commands hear nothing new
+
         self._said = None
         heard = self.sides.listen(refs_of(refs), times.time_text(self.runtime.now()))
         return {name: record_of(record) for name, record in heard.items()}
@@ -294,6 +298,8 @@ class Replica:
 
         Raises RemoteUnreachable; a failed fetch counts for nothing.
         """
+        from bd.store.heartbeat.side_refs import AGENTS, CLAIMS  # noqa: PLC0415  most reads do not listen
+
         refs = self.sides.listing(CLAIMS, AGENTS) if self.sides.may_list() else {}
         self.hear(refs)
         return {ref.removeprefix(CLAIMS): oid for ref, oid in refs.items() if ref.startswith(CLAIMS)}

@@ -15,7 +15,6 @@ from bd.core.errors import BdError
 from bd.core.value import Value
 from bd.store.contract import VIEW, SideRef
 from bd.store.group_commit import order, requests
-from bd.store.heartbeat.claim_refs import Beating
 from bd.store.transaction.drafts import Chain
 
 if TYPE_CHECKING:
@@ -190,6 +189,8 @@ class Batches:
         if not claims or not (self._replica.has_beaten() or any(claim.get("heartbeat_by") == "ref" for claim in claims)):
             return [[] for _ in chain.steps]
         if self.beating is None:
+            from bd.store.heartbeat.claim_refs import Beating  # noqa: PLC0415  a plain claim has no such refs
+
             self.beating = Beating(self._replica.sides)
         if self.heartbeats is not None:
             self.beating.take(self.heartbeats)
