@@ -115,7 +115,8 @@ class Attempt:
     ) -> str:
         """Set aside what an earlier attempt left, make the workspace, and run the setup. Return what the agent has to know.
 
-        `started` gets the setup's process, `rescued` the branch of the commits of a worker that was killed. Raises SetupFailed, Conflict, and others for which the bead is given back.
+        `started` gets the setup's process, `rescued` the branch of the commits of a worker that was killed. Raises SetupFailed,
+        Conflict, and others for which the bead is given back.
         """
         refuse_full(free_bytes(), self.entry.clone.min_free if self.entry else 0)
         if self.entry is not None:

@@ -162,8 +162,10 @@ class Attempt(Value):
     def base(self) -> str | None:
         return self.commits[self.place - 1] if self.place else self.batch.base
 
-    @property
-    def sides(self) -> tuple[SideRef, ...]:
+    def sides_in(self, mode: int) -> tuple[SideRef, ...]:
+        """Return the side refs that are pushed with it in this mode."""
+        if mode == PLAIN:
+            return ()
         return tuple(self.batch.all_sides if self.place is None else self.batch.sides[self.place])
 
     @property
@@ -317,8 +319,7 @@ class Pushing(Value):
 
     @property
     def effect(self) -> effects.Effect:
-        sides = () if self.work.mode == PLAIN else self.attempt.sides
-        return effects.Push(self.attempt.commit, self.attempt.base, sides, self.exactly)
+        return effects.Push(self.attempt.commit, self.attempt.base, self.attempt.sides_in(self.work.mode), self.exactly)
 
 
 class Unconfirmed(Value):
@@ -347,8 +348,7 @@ class Pushed(Value):
         is_race = self.verdict.kind == "lost" and not (self.exactly and self.verdict.is_looked)
         if self.attempt.place is None or self.verdict.commit != self.attempt.commit:
             return effects.Learn(self.verdict, None, (), is_race)
-        sides = () if self.work.mode == PLAIN else self.attempt.sides
-        return effects.Learn(self.verdict, self.attempt.commit, sides, is_race)
+        return effects.Learn(self.verdict, self.attempt.commit, self.attempt.sides_in(self.work.mode), is_race)
 
 
 class Declined(Value):

@@ -322,8 +322,7 @@ def _unconfirmed(state: Unconfirmed, event: Fetched | Unreachable | Lagging, now
         work = work.replace(base=event.tip, unanswered=())
     elif found.kind != "unknown":  # the server has answered, and did not accept it
         work = _without_unanswered(work, attempt.commit)
-    has_sides = bool(attempt.sides) and work.mode < PLAIN
-    if has_sides and found.kind in ("stuck", "refused"):
+    if attempt.sides_in(work.mode) and found.kind in ("stuck", "refused"):
         found = verdict.beside(state.answer.lines, f"refs/heads/{work.facts.branch}") or found
     return Pushed(work, attempt, state.exactly, found)
 

@@ -32,6 +32,8 @@ _UNDER_WAY = {
     "BISECT_LOG": "a bisection",
 }
 _LOCK_WAIT_S = 3.0
+# What to do about a lock of git that stays.
+IF_STALE = "if no git command is running here, remove that file"
 _OWNER = "index-owner"
 
 
@@ -166,7 +168,7 @@ def _take_lock(repo: GitRepo, lock: str, wait_s: float, runtime: Runtime) -> Non
                 os.unlink(lock)
             continue
         if runtime.monotonic() >= deadline:
-            raise InTheWay(f"git's index is locked: {lock}", hint="if no git command is running here, remove that file")
+            raise InTheWay(f"git's index is locked: {lock}", hint=IF_STALE)
         runtime.sleep(0.05)
 
 

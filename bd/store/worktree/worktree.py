@@ -72,8 +72,8 @@ class Worktree:
             self._repo.update_refs([(self._branch, tip, here or ZERO)])
         except (GitFailed, GitTimeout) as error:
             self.take_back(tip, hand or self._repo.ref(self._branch))
-            words = str(error).splitlines()[0]
-            what_to_do = "; if no git command is running here, remove that file" if ".lock'" in words else ""
+            words = str(error).splitlines()[0].rstrip(".")
+            what_to_do = f"; {checkout.IF_STALE}" if ".lock'" in words else ""
             return [f"your branch stays where it was: {words}{what_to_do}"]
         return []
 
