@@ -16,8 +16,11 @@ import pytest
 
 import bd
 from bd.cli.derivations import DERIVATIONS
+from bd.store.cache.fingerprint import STORE
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from bd.core.queries import Derivation
 
 PACKAGE = Path(bd.__file__).parent
@@ -357,9 +360,21 @@ def test_a_derivation_names_all_code_that_it_may_import(derivation: Derivation) 
     (start,) = [name for name in derivation.begin.__code__.co_names if name.startswith("bd.")]
     used = imported_by(start.removeprefix("bd.").replace(".", "/") + ".py")
     assert len(used) > 5
-    assert {
-        module for module in used if module not in derivation.code and module.partition("/")[0] not in derivation.code
-    } == set()
+    assert not_among(derivation.code, used) == set()
+    assert [part for part in derivation.code if not (PACKAGE / part).exists()] == []
+
+
+def not_among(parts: Iterable[str], modules: set[str]) -> set[str]:
+    """Those modules that are neither one of the parts nor in a package that is."""
+    return {module for module in modules if not any(module == part or module.startswith(f"{part}/") for part in parts)}
+
+
+def test_the_store_names_all_code_that_fills_its_cache() -> None:
+    """By that it tells its own cache, and its own cached place, from what another version of bd has left there."""
+    assert [part for part in STORE if not (PACKAGE / part).exists()] == []
+    assert not_among(STORE, imported_by("store/cache/cache.py")) == set()
+    # What a hub is reached by writes nothing into the cached place.
+    assert not_among((*STORE, "store/local", "store/worktree"), imported_by("store/hub_location.py")) == set()
 
 
 def is_exit(name: str) -> bool:

@@ -34,9 +34,27 @@ def _lines(snapshot: Snapshot, now: datetime) -> Derive:
     return lasting_lines(snapshot, now)
 
 
-PHASES = Derivation("phase", ("cli/derivations.py", "core", "policy"), _phases)
-ENTRIES = Derivation("issue", ("cli/derivations.py", "core", "policy", "compat"), _entries)
-LINES = Derivation(
-    "line", ("cli/derivations.py", "core", "policy", "cli/bead_lines.py", "cli/columns.py", "cli/output.py"), _lines
+# Single modules where a package has many that derive nothing: every command reads all of this code, to tell the cache that is its own.
+_PHASES = (
+    "cli/derivations.py",
+    "core",
+    "policy/critical_path.py",
+    "policy/dag.py",
+    "policy/derivations.py",
+    "policy/priority.py",
+    "policy/ranking.py",
+    "policy/readiness.py",
 )
+_ENTRIES = (*_PHASES, "compat/bead_json.py", "policy/live_notes.py")
+_LINES = (
+    *_PHASES,
+    "cli/bead_lines.py",
+    "cli/columns.py",
+    "cli/output.py",
+    "policy/advisory_claims.py",
+    "policy/claims.py",
+)
+PHASES = Derivation("phase", _PHASES, _phases)
+ENTRIES = Derivation("issue", _ENTRIES, _entries)
+LINES = Derivation("line", _LINES, _lines)
 DERIVATIONS = (PHASES, ENTRIES, LINES)

@@ -18,8 +18,21 @@ if TYPE_CHECKING:
 
     from bd.core.queries import Derivation
 
-# The code that parses and stores: all modules of these packages and of bd itself. Compared by content: a time stamp can be wrong.
-_STORE = ("core", "store")
+# The code that parses and stores: these packages and modules, and those of bd itself. Compared by content: a time stamp can be
+# wrong. Not the whole store: every command reads all of it.
+STORE = (
+    "core",
+    "store/archive",
+    "store/bead_locations.py",
+    "store/cache",
+    "store/contract.py",
+    "store/git",
+    "store/hub_files.py",
+    "store/hub_location.py",
+    "store/object_names.py",
+    "store/trust",
+    "store/yaml",
+)
 # The checksums of parts of this installation, computed once a process.
 _known: dict[str, tuple[int, int]] = {}
 
@@ -37,7 +50,7 @@ def of_sources(package: str, code: Iterable[str] = (), known: dict[str, tuple[in
     known = {} if known is None else known
     names, contents = crc32(bd.__version__.encode()), 0
     try:
-        for part in ("", *sorted({*_STORE, *code})):
+        for part in ("", *sorted({*STORE, *code})):
             if part not in known:
                 known[part] = _checksums(package, part)
             names, contents = (crc32(b"%08x" % one, so_far) for one, so_far in zip(known[part], (names, contents), strict=True))
