@@ -6,7 +6,6 @@ Precedence: flag, environment (`BD_*`), clone (`<git common dir>/bd/config.yaml`
 
 from __future__ import annotations
 
-import shlex
 from typing import TYPE_CHECKING
 
 from bd.core import versions
@@ -99,6 +98,8 @@ def _names(value: Any) -> list[str]:
 
 
 def _command(value: Any) -> list[str]:
+    import shlex  # noqa: PLC0415  few hubs have commands in their settings
+
     if not isinstance(value, str):
         return [str(word) for word in value]
     try:

@@ -7,7 +7,6 @@ simulation ask it instead of combining rules themselves. It remembers what it co
 from __future__ import annotations
 
 import re
-from fnmatch import translate
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING
 
@@ -80,6 +79,8 @@ def matches_skills(bead: Bead, skills: Mapping[str, Any] | None) -> bool:
 
 @lru_cache(maxsize=512)
 def _glob(pattern: str) -> re.Pattern[str]:
+    from fnmatch import translate  # noqa: PLC0415  few agents filter by patterns
+
     return re.compile(translate(pattern.casefold()))
 
 

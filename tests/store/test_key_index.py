@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import ExitStack, closing
 from datetime import timedelta
+from threading import Lock
 from typing import TYPE_CHECKING
 
 import pytest
@@ -52,7 +53,7 @@ def comment(hub: Hub, key: str) -> str:
 
 
 def test_it_follows_what_others_wrote(hubs: tuple[Hub, Hub]) -> None:
-    (first, second), keys = hubs, KeyIndex()
+    (first, second), keys = hubs, KeyIndex(Lock())
     assert keys.find(first, "k1") == (None, first.published())
     commit = comment(second, "k1")
     first.fetch()
@@ -61,11 +62,11 @@ def test_it_follows_what_others_wrote(hubs: tuple[Hub, Hub]) -> None:
     assert (found.commit, found.answer["touched"], tip) == (commit, ["hub-a"], first.published())
     comment(first, "k2")
     assert keys.find(first, "k2")[0]
-    assert KeyIndex().find(first, "k1")[0] == found, "another process reads it from history"
+    assert KeyIndex(Lock()).find(first, "k1")[0] == found, "another process reads it from history"
 
 
 def test_a_key_is_forgotten_after_a_day(hubs: tuple[Hub, Hub]) -> None:
-    (first, _), keys = hubs, KeyIndex()
+    (first, _), keys = hubs, KeyIndex(Lock())
     comment(first, "k1")
     assert keys.find(first, "k1")[0]
     first.runtime.ahead = idempotency.KEPT * 1.5  # type: ignore[attr-defined]

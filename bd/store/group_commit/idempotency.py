@@ -7,7 +7,6 @@ carried out, whoever did it, so no clone does it again. It counts for a day (`KE
 from __future__ import annotations
 
 from datetime import timedelta
-from threading import Lock
 from typing import TYPE_CHECKING
 
 from bd.core import times
@@ -19,6 +18,7 @@ from bd.store.group_commit import answer, verdict_trailers
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from datetime import datetime
+    from threading import Lock
     from typing import Any
 
     from bd.core.model import Change, Snapshot
@@ -75,10 +75,13 @@ def _told(commit: str, text: str) -> dict[str, CarriedOut]:
 
 
 class KeyIndex:
-    """The keys in the hub's history up to a tip, for a process that takes requests; shared by its threads of one clone."""
+    """The keys in the hub's history up to a tip, for a process that takes requests.
 
-    def __init__(self) -> None:
-        self._lock = Lock()
+    Its threads of one clone share it; `lock` keeps them apart.
+    """
+
+    def __init__(self, lock: Lock) -> None:
+        self._lock = lock
         self._found: dict[str, CarriedOut] = {}
         self._tip = ""
         self._begun: datetime | None = None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from threading import Lock
 from typing import TYPE_CHECKING
 
 from bd.store import KeyIndex
@@ -26,7 +27,7 @@ class Service:
 
     def __init__(self, site: Site) -> None:
         self.site = site
-        self._keys = KeyIndex()
+        self._keys = KeyIndex(Lock())
 
     def call_of(self, endpoint: Endpoint, account: Account, values: Mapping[str, Any], key: str = "") -> Call:
         """Return a call whose caller and values have been checked. Raises BadInput, Refusal, StaleToken."""
