@@ -226,7 +226,7 @@ class App:
         layers = (("the clone's config.yaml", place.clone_layer), ("your config.yaml", place.user_layer))
         if all(layer.keys() <= {"branch", "remote", "agent"} for _, layer in layers):
             return []
-        return [found._replace(path=where) for where, layer in layers for found in unknown_keys(CONFIG_PATH, layer)]
+        return [found.replace(path=where) for where, layer in layers for found in unknown_keys(CONFIG_PATH, layer)]
 
     def warn_of_keys(self, unknown: Sequence[UnknownKey]) -> None:
         """Name the keys that nothing reads; the files count all the same."""

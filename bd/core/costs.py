@@ -6,14 +6,16 @@ writes entries.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
+
+from bd.core.value import Value
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
     from typing import Any
 
 
-class Spent(NamedTuple):
+class Spent(Value):
     """The cost of one attempt. With `until` it is presumed, and counts only until then."""
 
     agent: str

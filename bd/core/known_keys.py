@@ -6,7 +6,7 @@ Unknown keys survive every rewrite.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from bd.core.nearest import SIMILAR, SURE, nearest
 from bd.core.schema import (
@@ -31,6 +31,7 @@ from bd.core.schema import (
     TYPES,
 )
 from bd.core.settings import KEYS
+from bd.core.value import Value
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -60,7 +61,7 @@ _TYPES_OF_RETRY = ("max_attempts", *RETRY_KEYS)
 _PLAN_KEYS = ("name", "deps", "dependencies", "inherit_labels", "tasks")
 
 
-class UnknownKey(NamedTuple):
+class UnknownKey(Value):
     """A key that nothing reads, with dots between the levels, in a file; and the known key that it resembles."""
 
     path: str

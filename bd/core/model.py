@@ -1,11 +1,11 @@
 """The nouns: Bead, Claim, Damage, Snapshot, Change. Frozen values; no I/O, no policy.
 
-Plain classes and NamedTuples instead of dataclasses, which would slow down the start of every claim.
+Plain classes and Values (value.py) instead of dataclasses, which would slow down the start of every claim.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from bd.core.costs import Ledger, LedgerOverlay
 from bd.core.pools import file_of
@@ -32,7 +32,7 @@ class Claim(Value):
     routed: str | None = None
 
 
-class Link(NamedTuple):
+class Link(Value):
     """An edge to another bead. Its type says whether it blocks or only informs."""
 
     type: str
@@ -183,7 +183,7 @@ class Bead:
         return self.status in DONE_STATUSES
 
 
-class Damage(NamedTuple):
+class Damage(Value):
     """A file of the hub that can't be read, and why."""
 
     path: str

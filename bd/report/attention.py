@@ -70,7 +70,7 @@ def gather(
         _oldest_first(_stalled(stall, snapshot, now) for stall in stalls),
         [_set(uid=item.uid, commit=item.commit, error=item.error) for item in rejected],
         _oldest_first(_offline(name, snapshot, now) for name in _silent(snapshot, now)),
-        [damage._asdict() for damage in snapshot.damages],
+        [damage.as_dict() for damage in snapshot.damages],
         _oldest_first(_unpublished(one, now) for one in unpublished if one.uid not in reasons),
         _oldest_first(_overloaded(name, snapshot, now) for name in _names(snapshot) if _is_worn_out(name, snapshot)),
         _oldest_first(_given_back(bead, now) for bead in _given_back_too_often(live, snapshot)),

@@ -46,4 +46,4 @@ class Archived:
         if entry.oid:
             kept.append(entry)
         if kept:
-            self._files[bead_id] = tuple(sorted(kept))
+            self._files[bead_id] = tuple(sorted(kept, key=lambda one: one.path))

@@ -7,7 +7,7 @@ One test suite holds both to what is documented here (tests/contract).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from bd.core.value import Value
 
@@ -29,7 +29,7 @@ ZERO = "0" * 40
 # --- values -------------------------------------------------------------------------------
 
 
-class Entry(NamedTuple):
+class Entry(Value):
     """A path of a tree and its blob; `oid` is None if the path is gone. `mode` is git's octal text.
 
     When two commits were compared, `old` is the blob in the older one; None if there was no file.
@@ -86,11 +86,16 @@ class PushLine(Value):
         return self.flag in (" ", "*", "=", "+", "-")
 
 
-class PushAnswer(NamedTuple):
+class PushAnswer(Value):
     """A server's answer to a push: a line for each ref it reported, and all its words. A ref without a line got no answer."""
 
     lines: Mapping[str, PushLine]
     words: str
+
+    @property
+    def landed(self) -> bool:
+        """Return whether the server reported refs, and accepted all of them."""
+        return bool(self.lines) and all(line.landed for line in self.lines.values())
 
 
 class Fetched(Value):

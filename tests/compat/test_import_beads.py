@@ -8,6 +8,7 @@ import pytest
 from ulid import ULID
 
 from bd.core.errors import BadInput, DoesNotFit, IdTaken
+from bd.core.model import Link
 from bd.operations.import_beads import Import, derived_uid
 from bd.operations.registry import from_json
 from bd.policy.circles import circles
@@ -191,7 +192,7 @@ def test_a_circle_with_beads_of_the_hub_gives_way_on_the_side_of_the_import() ->
     change = store.publish(importing(record("web-1", depends_on=["hub-1"], updated_at=NEW)))
     assert store.bead("hub-1").depends_on == ["web-1"]
     bead = store.bead("web-1")
-    assert (bead.depends_on, bead.links[0]) == ([], ("blocks", "hub-1"))
+    assert (bead.depends_on, bead.links[0]) == ([], Link("blocks", "hub-1"))
     assert change.result["kept_as_links"] == [
         "web-1 -> hub-1 (blocks): would be a cycle, kept as a link: web-1 -> hub-1 -> web-1"
     ]
@@ -207,7 +208,7 @@ def test_a_circle_through_a_parent_is_opened_at_the_edge_that_closes_it() -> Non
         )
     )
     assert store.bead("e-1").depends_on == ["t-2"]
-    assert store.bead("t-2").links[0] == ("blocks", "t-1")
+    assert store.bead("t-2").links == [Link("blocks", "t-1")]
 
 
 def test_a_fraction_of_a_second_is_younger_than_its_second() -> None:

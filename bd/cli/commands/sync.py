@@ -59,8 +59,8 @@ def synchronise(app: App, *, force: bool = False, reason: str | None = None) -> 
                 "received": outcome.received,
                 "replayed": outcome.replayed,
                 "refused": refused,
-                "unreadable": [damage._asdict() for damage in edits.damages],
-                "unknown_keys": [found._asdict() for found in unknown],
+                "unreadable": [damage.as_dict() for damage in edits.damages],
+                "unknown_keys": [found.as_dict() for found in unknown],
                 "tip": outcome.commit,
             }
         )

@@ -157,13 +157,13 @@ def looked_into(objects: Objects, entries: Iterable[Entry]) -> list[Entry]:
     shelf, found = shelf_of(objects), []
     for entry in entries:
         if volume_of(entry.path) is not None:  # a folder with a volume's name
-            found.append(entry._replace(mode="040000"))
+            found.append(entry.replace(mode="040000"))
         elif not is_volume(entry.path):
             found.append(entry)
         elif entry.oid is None or entry.mode in _FILE_MODES:
             found += _beads_of(shelf, entry)
         else:  # a link, where there may have been a file
-            found += [*_beads_of(shelf, entry._replace(oid=None)), entry]
+            found += [*_beads_of(shelf, entry.replace(oid=None)), entry]
     # Removals come first: a file may have replaced a folder, or the reverse.
     return sorted(found, key=lambda entry: entry.oid is not None)
 
@@ -176,4 +176,4 @@ def _beads_of(shelf: Shelf, entry: Entry) -> Iterable[Entry]:
             yield Entry(f"{entry.path}/{bead_id}.yaml", now, entry.mode, was)
     is_broken = entry.oid is not None and shelf.volume(entry.oid).fault is not None
     if is_broken or (entry.old is not None and shelf.volume(entry.old).fault is not None):
-        yield entry if is_broken else entry._replace(oid=None)
+        yield entry if is_broken else entry.replace(oid=None)

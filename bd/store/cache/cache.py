@@ -237,11 +237,11 @@ class Cache:
             "INSERT INTO heads VALUES (?, ?)": [(number, bead.head) for number, bead in beads],
             "INSERT INTO bodies VALUES (?, ?)": [(number, bead.body) for number, bead in beads if bead.body],
             "INSERT INTO edges VALUES (?, ?, ?)": [(number, *edge) for number, bead in beads for edge in bead.edges],
-            "INSERT INTO costs VALUES (?, ?, ?, ?, ?)": [(number, *spent) for number, bead in beads for spent in bead.costs],
+            "INSERT INTO costs VALUES (?, ?, ?, ?, ?)": [(number, *cost) for number, bead in beads for cost in bead.costs],
             "INSERT INTO records VALUES (?, ?, ?, ?)": [
                 (one.path, one.oid, one.is_simple, one.fields) for one in files if one.fields is not None
             ],
-            "INSERT INTO unknown_keys VALUES (?, ?, ?, ?)": [(*key, key.is_reported) for one in files for key in one.unknown],
+            "INSERT INTO unknown_keys VALUES (?, ?, ?, ?)": [key for one in files for key in one.unknown],
             "INSERT INTO damages VALUES (?, ?)": [(one.path, one.reason) for one in files if one.reason is not None],
         }
         for query, rows in tables.items():
@@ -437,8 +437,7 @@ class Cache:
         ]
 
     def damages(self) -> list[Damage]:
-        found = [Damage(path, reason) for path, reason in self.ask("SELECT path, reason FROM damages")]
-        return sorted(found)
+        return [Damage(path, reason) for path, reason in self.ask("SELECT path, reason FROM damages ORDER BY path")]
 
     def unknown_keys(self, *, reported: bool) -> list[UnknownKey]:
         """The keys that nothing reads: only those that are surely mistakes, or all of them."""

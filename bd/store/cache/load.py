@@ -16,7 +16,6 @@ import subprocess
 import sys
 from typing import TYPE_CHECKING
 
-from bd.core.known_keys import UnknownKey
 from bd.store.archive.volumes import shelf_of
 from bd.store.cache.rows import Packed, packed
 from bd.store.contract import Entry
@@ -28,6 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
     from typing import IO, Any
 
+    from bd.core.value import Value
     from bd.store.contract import Repository
 
 # The number of files read, sent and stored at once.
@@ -80,7 +80,7 @@ class _Reader:
         self._task = marshal.dumps(
             (
                 (repo.git_dir, repo.common_dir, repo.work_tree, repo.timeout_s),
-                [[tuple(entry) for entry in piece] for piece in pieces],
+                [[_values(entry) for entry in piece] for piece in pieces],
                 _places(repo, [entry.oid for piece in pieces for entry in piece]),
             )
         )
@@ -116,7 +116,7 @@ class _Reader:
         assert self._process.stdout is not None
         try:
             data = _received(self._process.stdout)
-            found = [_of_answer(*values) for values in marshal.loads(data)]
+            found = [Packed(*values) for values in marshal.loads(data)]
         except (OSError, EOFError, ValueError, TypeError):
             found = []
         if len(found) == number:
@@ -126,15 +126,15 @@ class _Reader:
         return None
 
 
-def _of_answer(*values: Any) -> Packed:
-    *rest, unknown = values
-    return Packed(*rest)._replace(unknown=tuple(UnknownKey(*key) for key in unknown))
-
-
 def _places(repo: GitRepo, oids: Iterable[str | None]) -> dict[str, tuple[str, str]]:
     """Return the locations of those objects that are only in a volume of the archive."""
     known = repo.objects.shelf.places if repo.objects.shelf else {}
     return {oid: known[oid] for oid in oids if oid in known}
+
+
+def _values(value: Value) -> tuple[Any, ...]:
+    """Return what another process makes the value from."""
+    return tuple(value.as_dict().values())
 
 
 def _received(stream: IO[bytes]) -> bytes:
@@ -160,7 +160,7 @@ def serve() -> None:
     out = sys.stdout.buffer
     for piece in pieces:
         found = _read_here(repo, [Entry(*values) for values in piece])
-        data = marshal.dumps([(*one[:-1], [tuple(key) for key in one.unknown]) for one in found])
+        data = marshal.dumps([_values(one) for one in found])
         out.write(_MARK + len(data).to_bytes(_LENGTH, "big") + data)
         out.flush()
     repo.close()

@@ -9,18 +9,18 @@ does not read their texts. What beads are found, counted and ordered by is in co
 from __future__ import annotations
 
 import marshal
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 from zlib import crc32
 
-from bd.core.costs import Spent, spent_of
+from bd.core.costs import spent_of
 from bd.core.known_keys import unknown_keys
 from bd.core.queries import is_calm, made_of, rank_of
 from bd.core.schema import ARCHIVE_DIR, BEAD_FIELDS, BEADS_DIR, CAPACITY_DIR, DONE_STATUSES, LONG_FIELDS, WAITING_LINKS, suffix_of
+from bd.core.value import Value
 
 if TYPE_CHECKING:
     from typing import Any
 
-    from bd.core.known_keys import UnknownKey
     from bd.store.hub_files import Row
 
 # Fields that nearly every head has, stored as a tuple in this order: loads in half the time of a dict.
@@ -46,7 +46,7 @@ _HEAD_SET = frozenset(_HEAD_KEYS)
 DEPENDS, WAITS, MENTIONS = 2, 1, 0
 
 
-class Packed(NamedTuple):
+class Packed(Value):
     """One hub file as it goes into the tables: the columns of `beads` after the number, and the rows that belong to it."""
 
     path: str
@@ -58,8 +58,8 @@ class Packed(NamedTuple):
     head: bytes = b""
     body: bytes | None = None
     edges: tuple[tuple[str, int], ...] = ()
-    costs: tuple[Spent, ...] = ()
-    unknown: tuple[UnknownKey, ...] = ()
+    costs: tuple[tuple[str, str, float, str], ...] = ()
+    unknown: tuple[tuple[str, str, str | None, bool], ...] = ()
 
     @property
     def is_live(self) -> bool:
@@ -106,16 +106,16 @@ def packed(row: Row) -> Packed:
         head=_packed_head(head),
         body=sealed(body) if body else None,
         edges=_edges(fields),
-        costs=tuple(spent_of(fields)),
+        costs=tuple((spent.agent, spent.at, spent.usd, spent.until) for spent in spent_of(fields)),
         unknown=unknown,
     )
 
 
-def _unknown(path: str, fields: dict[str, Any]) -> tuple[UnknownKey, ...]:
+def _unknown(path: str, fields: dict[str, Any]) -> tuple[tuple[str, str, str | None, bool], ...]:
     """The keys of a file that nothing reads."""
     if path.startswith(CAPACITY_DIR) or (path.startswith(BEADS_DIR) and fields.keys() <= _PLAIN):
         return ()
-    return tuple(unknown_keys(path, fields))
+    return tuple((key.path, key.key, key.nearest, key.is_reported) for key in unknown_keys(path, fields))
 
 
 def _columns(row: Row, fields: dict[str, Any]) -> tuple[Any, ...]:

@@ -382,4 +382,4 @@ class SharedCache:
         return self._now.folders.get(folder.rstrip("/"), _EMPTY).fields
 
     def damages(self) -> list[Damage]:
-        return sorted(Damage(path, reason) for path, reason in self._now.damages.items())
+        return [Damage(path, reason) for path, reason in sorted(self._now.damages.items())]

@@ -6,7 +6,9 @@ The format of one tree; objects.py reads and writes objects.
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
+
+from bd.core.value import Value
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -14,7 +16,7 @@ if TYPE_CHECKING:
 FOLDER = b"40000"
 
 
-class TreeEntry(NamedTuple):
+class TreeEntry(Value):
     """An entry of a tree: git's mode in octal, and the raw name of the object."""
 
     mode: bytes

@@ -102,9 +102,9 @@ class SideRefs:
         steps = [(None, first), (first, second), (second, None)]
         why = ""
         for old, new in steps:
-            lines, words = self._push([SideRef(ref, new, old), SideRef(f"{ref}-2", new, old)])
-            if not all(line.landed for line in lines.values()) or len(lines) != 2:
-                why = next((line.summary for line in lines.values() if not line.landed), words.strip()[-200:])
+            answer = self._push([SideRef(ref, new, old), SideRef(f"{ref}-2", new, old)])
+            if not answer.landed or len(answer.lines) != 2:
+                why = next((line.summary for line in answer.lines.values() if not line.landed), answer.words.strip()[-200:])
                 break
             listed = self.listing(PROBES).get(ref)
             if listed != new:
@@ -203,15 +203,15 @@ class SideRefs:
     def create(self, sides: Sequence[SideRef]) -> str:
         """Create side refs, all or none. Returns `made`, `refused`, or `unknown` if there was no answer."""
         try:
-            lines, words = self._push(sides)
+            answer = self._push(sides)
         except RemoteUnreachable:
             return "unknown"
-        if not lines:
+        if not answer.lines:
             return "unknown"
-        if all(line.landed for line in lines.values()):
+        if answer.landed:
             return "made"
-        if not moved(lines):
-            self._note_probe(self._runtime.now(), works=False, why=words.strip()[-200:])
+        if not moved(answer.lines):
+            self._note_probe(self._runtime.now(), works=False, why=answer.words.strip()[-200:])
         return "refused"
 
     def move(self, sides: Sequence[SideRef]) -> bool:
@@ -219,14 +219,14 @@ class SideRefs:
 
         Raises ServerRefused if the hub refuses this clone, and RemoteUnreachable for any other answer or none.
         """
-        lines, words = self._push(sides)
-        if lines and all(line.landed for line in lines.values()):
+        answer = self._push(sides)
+        if answer.landed:
             return True
-        if moved(lines):
+        if moved(answer.lines):
             return False
-        told = f"the remote {self._remote.name} did not accept the heartbeat: {server_words.reason(words)}"
-        found = server_words.meaning(words)
-        if not lines and found.kind == server_words.CLOSED:  # else it may only refuse side refs
+        told = f"the remote {self._remote.name} did not accept the heartbeat: {server_words.reason(answer.words)}"
+        found = server_words.meaning(answer.words)
+        if not answer.lines and found.kind == server_words.CLOSED:  # else it may only refuse side refs
             raise server_words.closed(told, found.hint)
         raise server_words.busy(told) if found.kind == server_words.BUSY else RemoteUnreachable(told)
 

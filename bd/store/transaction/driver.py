@@ -340,13 +340,13 @@ class Transaction:
         files = replica.worktree
         if files and files.move_ahead(hand or effect.base, effect.commit):
             self._step("checked-out")
-        lines, words = replica.remote.push(effect.commit, effect.base, effect.sides)
-        if lines[replica.branch].landed:
+        answer = replica.remote.push(effect.commit, effect.base, effect.sides)
+        if answer.lines[replica.branch].landed:
             return Verdict("landed", commit=effect.commit)
         tip = self._repo.ref(replica.branch)
         if files:
             files.take_back(effect.commit, hand or tip)
-        return Verdict("stuck", words) if tip == effect.base else Verdict("lost")
+        return Verdict("stuck", answer.words) if tip == effect.base else Verdict("lost")
 
     def _confirm(self, effect: effects.Confirm) -> Event:
         try:
