@@ -7,19 +7,9 @@ from the Runtime (runtime.py).
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from datetime import UTC, datetime, timedelta
 
 from bd.core.errors import BadInput
-
-if TYPE_CHECKING:
-    from datetime import UTC, datetime
-    from datetime import timedelta as timedelta  # noqa: PLC0414  policy takes it from here
-else:
-    try:  # importing datetime.py defines its classes in Python before replacing them by the C ones used here
-        from _datetime import datetime, timedelta, timezone
-    except ImportError:
-        from datetime import datetime, timedelta, timezone
-    UTC = timezone.utc  # noqa: UP017  the C module does not have it in every version
 
 # The largest difference expected between two clocks of a fleet.
 SKEW_S = 1800.0

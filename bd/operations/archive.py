@@ -6,13 +6,14 @@ Large beads keep their own files.
 
 from __future__ import annotations
 
+from datetime import timedelta
 from itertools import islice
 from typing import TYPE_CHECKING
 
 from bd.core import versions
 from bd.core.model import Change
 from bd.core.schema import ARCHIVE_DIR, archive_path, volume_of, volume_path
-from bd.core.times import instant_of, timedelta
+from bd.core.times import instant_of
 from bd.operations.base import Operation, register, subject
 
 if TYPE_CHECKING:

@@ -6,6 +6,7 @@ frees stalled claims.
 
 from __future__ import annotations
 
+from datetime import timedelta
 from itertools import chain
 from typing import TYPE_CHECKING
 
@@ -19,7 +20,7 @@ from bd.core.errors import (
     WrongState,
 )
 from bd.core.model import Change, Overlay
-from bd.core.times import time_text, timedelta
+from bd.core.times import time_text
 from bd.operations.base import Operation, minting, register, subject
 from bd.operations.capacity_file import with_capacity
 from bd.policy import account_rest, advisory_claims, budget, capacity, claims, lifecycle

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import TYPE_CHECKING, NamedTuple
 
 from bd.core import ids
 from bd.core.errors import BadInput, Damaged, IdTaken
 from bd.core.model import Bead, Change
 from bd.core.schema import BEAD_FIELDS, CONFIG_PATH, SPENT_KEYS, WAITING_LINKS
-from bd.core.times import time_text, timedelta
+from bd.core.times import time_text
 from bd.operations.base import Operation, mint, referred_by, register, subject
 from bd.operations.dependencies import refuse_circles
 from bd.operations.field_values import check_status, check_title, checked, refuse_twin

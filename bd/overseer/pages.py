@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from bd.core.times import duration_text, time_text, timedelta
+from bd.core.times import duration_text, time_text
 from bd.operations.base import asked
 from bd.operations.board import PublishBoard, check_path
 from bd.report.board import board_page, markdown

@@ -7,12 +7,13 @@ failure_kinds.py says after which failures what rests; operations/account_rests.
 
 from __future__ import annotations
 
+from datetime import timedelta
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 from bd.core.pools import template_of
 from bd.core.schema import CAPACITY_DIR, capacity_path
-from bd.core.times import age_text, instant_of, time_text, timedelta
+from bd.core.times import age_text, instant_of, time_text
 from bd.core.value import Value
 from bd.policy import failure_kinds
 

@@ -6,11 +6,12 @@ was closed don't count again. operations/friction_beads.py makes such beads.
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import TYPE_CHECKING, NamedTuple
 
 from bd.core.errors import BdError
 from bd.core.schema import AGENTS_DIR
-from bd.core.times import duration_s, instant_of, timedelta
+from bd.core.times import duration_s, instant_of
 from bd.policy.failure_kinds import NOT_OF_THE_BEAD
 from bd.policy.roles import SKILL_RULES, skills_of
 

@@ -9,11 +9,12 @@ claim").
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from bd.core.backoff import grown_s
 from bd.core.errors import AlreadyClosed, BadInput, StaleToken, WrongState
-from bd.core.times import instant_of, time_text, timedelta
+from bd.core.times import instant_of, time_text
 from bd.policy import advisory_claims
 from bd.policy.claims import touch as touch  # noqa: PLC0414  code that changes beads takes it from here
 from bd.policy.failure_kinds import NOT_OF_THE_BEAD

@@ -7,9 +7,10 @@ commit (`key`, `by`, `at`, `right`), notifies, and records `done`. A right witho
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import TYPE_CHECKING, NamedTuple
 
-from bd.core.times import instant_of, time_text, timedelta
+from bd.core.times import instant_of, time_text
 from bd.policy.dag_progress import Dags
 from bd.policy.lifecycle import waits_for_human
 

@@ -6,10 +6,11 @@ immediately. The interval is the longest wait: any wake-up ends it early.
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import TYPE_CHECKING, NamedTuple
 
 from bd.core.backoff import grown_s
-from bd.core.times import instant_of, time_text, timedelta
+from bd.core.times import instant_of, time_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

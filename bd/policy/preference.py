@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from bd.core.times import instant_of, time_text, timedelta
+from bd.core.times import instant_of, time_text
 from bd.policy.roles import interval_of
 
 if TYPE_CHECKING:

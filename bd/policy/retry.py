@@ -5,12 +5,13 @@ The rules of retries, dead letters and poison pills. lifecycle.py has the other 
 
 from __future__ import annotations
 
+from datetime import timedelta
 from math import ceil, isfinite
 from typing import TYPE_CHECKING, NamedTuple
 
 from bd.core.backoff import grown_s
 from bd.core.errors import BadInput, WrongState
-from bd.core.times import age_text, duration_s, instant_of, time_text, timedelta
+from bd.core.times import age_text, duration_s, instant_of, time_text
 from bd.policy import failure_kinds, lifecycle, notification
 from bd.policy.failure_kinds import KINDS, LOST, NO_RETRY_ON, NOT_OF_THE_BEAD
 

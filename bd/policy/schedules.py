@@ -6,14 +6,14 @@ lines are in schedule/crontab.py.
 
 from __future__ import annotations
 
-from datetime import UTC
+from datetime import UTC, timedelta
 from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from cronsim import CronSim, CronSimError
 
 from bd.core.errors import BadInput
-from bd.core.times import instant_of, timedelta
+from bd.core.times import instant_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -5,10 +5,11 @@ Limits are in budget.py, sums over beads in core/costs.py.
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from bd.core.costs import amount_of, attempts_of, reserved_of
-from bd.core.times import time_text, timedelta
+from bd.core.times import time_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from contextlib import closing
+from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from bd.core.model import Bead, Snapshot
 from bd.core.schema import AGENT_FIELDS, agent_path
-from bd.core.times import instant_of, timedelta
+from bd.core.times import instant_of
 from bd.operations.base import asked
 from bd.operations.init import Init
 from bd.policy.readiness import next_turn

@@ -5,10 +5,11 @@ An observer has a name, `by`: its own commits do not confirm its clock.
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import TYPE_CHECKING, NamedTuple
 
 from bd.core.errors import RemoteUnreachable, ServerRefused
-from bd.core.times import instant_of, timedelta
+from bd.core.times import instant_of
 from bd.policy import clocks, liveness
 from bd.policy.clocks import Clocks, Stamp
 from bd.policy.liveness import Sight

@@ -6,10 +6,10 @@ heartbeat is a commit, at most every `BRANCH_EVERY_S`.
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import TYPE_CHECKING, NamedTuple
 
 from bd.core import times, urls
-from bd.core.times import timedelta
 from bd.operations.base import asked
 from bd.operations.capacity_file import capacity_of
 from bd.operations.heartbeat import Heartbeat as Sign

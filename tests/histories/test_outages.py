@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import TYPE_CHECKING
 
 import pytest
 
 from bd.core.pools import Pool
-from bd.core.times import timedelta
 from bd.policy.capacity import is_overloaded
 from bd.policy.scaling import Memory, demand, planned
 from bd.report.attention import gather
