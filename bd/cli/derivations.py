@@ -38,7 +38,6 @@ def _lines(snapshot: Snapshot, now: datetime) -> Derive:
 _PHASES = (
     "cli/derivations.py",
     "core",
-    "policy/critical_path.py",
     "policy/dag.py",
     "policy/derivations.py",
     "policy/priority.py",

@@ -15,7 +15,7 @@ from zlib import crc32
 
 from bd.core.queries import LONGEST_CHAIN, made_of, rank_of
 from bd.core.times import instant_of
-from bd.policy.critical_path import chains
+from bd.policy.dag import chains
 from bd.policy.priority import (
     FLOOR,
     POINTS_PER_DEGREE,

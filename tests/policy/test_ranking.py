@@ -17,7 +17,7 @@ from bd.core.settings import merge
 from bd.core.times import instant_of, time_text
 from bd.operations.claims import Claim
 from bd.policy import claims, lifecycle
-from bd.policy.critical_path import chains
+from bd.policy.dag import chains
 from bd.policy.priority import base_priority
 from bd.policy.ranking import Ranking, longest_waiting_is_due
 from bd.policy.work_queue import ready_beads

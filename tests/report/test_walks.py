@@ -11,8 +11,7 @@ from bd.core.model import Bead, Change, Overlay
 from bd.core.settings import merge
 from bd.operations.cycles import untangled
 from bd.policy.circles import circles, new_circle
-from bd.policy.critical_path import chains
-from bd.policy.dag import Graph, ancestors, is_under, parent_loops
+from bd.policy.dag import Graph, ancestors, chains, is_under, parent_loops
 from bd.policy.dag_progress import Dags, shape_of
 from bd.policy.derivations import lasting
 from bd.policy.ranking import Ranking

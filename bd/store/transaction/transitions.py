@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from bd.core.backoff import grown_s
 from bd.core.errors import NoHub, RemoteUnreachable
 from bd.store.group_commit import order
 from bd.store.group_commit.member import Result
 from bd.store.group_commit.requests import NOBODY
-from bd.store.transaction import backoff, give_up, verdict
+from bd.store.transaction import give_up, verdict
 from bd.store.transaction.effects import (
     PUBLISHED,
     REMOTE,
@@ -80,6 +81,8 @@ if TYPE_CHECKING:
 
 # After this many consecutive rejections with nothing moved, the server is taken to accept no pushes.
 STUCK_LIMIT = 3
+# The wait after a lost race when no other clone can be asked.
+_FIRST_WAIT_S, _LONGEST_WAIT_S = 0.05, 2.0
 
 
 def next_state(state: State, event: Event, now_s: float) -> State:
@@ -123,7 +126,7 @@ def _catching_up(work: Work, event: Lagging, now_s: float) -> State:
     if work.own and work.own.is_settled:
         return Following(work, work.landed, None)
     work = work.replace(lags=work.lags + 1, deadline_s=work.deadline_s or now_s + event.retry_time_s)
-    state = _in_time(CatchingUp(work, backoff.longest_s(work.lags)), now_s)
+    state = _in_time(CatchingUp(work, _longest_wait_s(work.lags)), now_s)
     return _ended(work, give_up.doubt()) if isinstance(state, Failed) and event.in_doubt else state
 
 
@@ -425,7 +428,15 @@ def _without_side_refs(work: Work, now_s: float) -> State:
 
 
 def _backing_off(work: Work) -> BackingOff:
-    return BackingOff(work, backoff.longest_s(work.tries))
+    return BackingOff(work, _longest_wait_s(work.tries))
+
+
+def _longest_wait_s(tries: int) -> float:
+    """Return the upper limit of the wait after this many tries. A write waits for a random part of it ("full jitter").
+
+    After M. Brooker, "Exponential Backoff And Jitter" (AWS Architecture Blog, 2015); docs/protocol.md.
+    """
+    return grown_s(_FIRST_WAIT_S, tries, _LONGEST_WAIT_S)
 
 
 def _rested(state: BackingOff, event: Woke, now_s: float) -> State:
