@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 from bd.cli.derivations import DERIVATIONS
 from bd.cli.output import Handle, Output, can_be_heard, escaped, lost_output, progress_bar
 from bd.cli.table import is_deed
-from bd.compat import bead_json
 from bd.core import times
 from bd.core.errors import BadInput, BdError, Damaged, NoHub, NoSuchBead, RemoteUnreachable, ServerRefused, StaleToken
 from bd.core.identity import claimant, identify
@@ -498,6 +497,8 @@ class App:
             self.out.note("not published yet")
 
     def _json_written(self, outcome: Outcome, beads: list[Bead], failures: list[Any], *, as_object: bool) -> None:
+        from bd.compat import bead_json  # noqa: PLC0415  only for JSON
+
         ranking = Ranking(self.hub.snapshot(outcome.commit), self.now)
         shown = bead_json.written(beads, outcome.change, ranking, published=outcome.published)
         if as_object and len(shown) == 1 and not failures:
