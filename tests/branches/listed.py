@@ -16,6 +16,7 @@ MODULES = (
     "bd/store/transaction/transitions.py",
     "bd/store/transaction/states.py",
     "bd/store/transaction/recovery.py",
+    "bd/store/transaction/findings.py",
     "bd/store/transaction/driver.py",
     "bd/store/transaction/batch.py",
 )

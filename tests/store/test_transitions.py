@@ -21,8 +21,8 @@ from bd.store.group_commit.requests import NOBODY, Asked, Others
 from bd.store.transaction import effects, states, transitions
 from bd.store.transaction.batch import Batch
 from bd.store.transaction.effects import PUBLISHED, REMOTE, TRUSTED
+from bd.store.transaction.findings import Findings, Recovered
 from bd.store.transaction.outcome import Outcome
-from bd.store.transaction.recovery import Findings, Recovered
 from bd.store.transaction.replay import RefusedReplay
 from bd.store.transaction.states import ALONE, ASKING, CARRYING, PLAIN
 from bd.store.transaction.transitions import STUCK_LIMIT, doubts, next_state

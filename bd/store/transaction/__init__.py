@@ -6,7 +6,7 @@
 - batch.py: what goes into one push; drafts.py: decided operations as commit drafts.
 - verdict.py: whether a push landed; finish.py: updating this clone afterwards; offline.py: keeping a write while the remote is
   unreachable.
-- recovery.py: what killed processes left in the journal; unpublished.py: operations that never reached the hub; replay.py:
-  deciding unpublished commits again on a newer tip.
+- recovery.py: what killed processes left in the journal (findings.py); unpublished.py: operations that never reached the hub;
+  replay.py: deciding unpublished commits again on a newer tip.
 - The outcome of a push comes from the server's answer or from a fetch, never from an exit status.
 """

@@ -18,9 +18,10 @@ from bd.store.empty_snapshot import EMPTY
 from bd.store.group_commit import answer, local, requests, verdict_trailers
 from bd.store.group_commit.member import Member, Result
 from bd.store.group_commit.requests import INTENTS, NOBODY
-from bd.store.transaction import effects, finish, offline, recovery, unpublished
+from bd.store.transaction import effects, finish
 from bd.store.transaction.batch import won
 from bd.store.transaction.effects import REMOTE, TRUSTED
+from bd.store.transaction.findings import tell
 from bd.store.transaction.states import Failed, Fetching, Settled, on_one_line, work_of
 from bd.store.transaction.transitions import doubts, final_results, next_state
 from bd.store.transaction.verdict import Verdict
@@ -34,8 +35,8 @@ if TYPE_CHECKING:
     from bd.store.replica import Replica
     from bd.store.transaction.batch import Batches
     from bd.store.transaction.effects import Effect, Event
+    from bd.store.transaction.findings import Findings
     from bd.store.transaction.outcome import Outcome
-    from bd.store.transaction.recovery import Findings
     from bd.store.transaction.states import State, Work
 
 # The step names that a Runtime hears of (`on_step`), just before the effect is carried out. Some effects report further steps
@@ -145,12 +146,17 @@ class Transaction:
     def _doubts(self, member: Member) -> bool:
         if doubts(self._work, member):
             return True
-        return not self._work.findings.looks and member.uid in recovery.suspects(self._replica)
+        return not self._work.findings.looks and member.uid in self._suspects()
 
     def may_land(self, uid: str) -> Mapping[str, Any]:
         """Return what a dead process pushed of an operation and the hub may still accept; empty if nothing."""
         findings = self._work.findings
-        return (findings.may_land if findings.looks else recovery.suspects(self._replica)).get(uid, {})
+        return (findings.may_land if findings.looks else self._suspects()).get(uid, {})
+
+    def _suspects(self) -> Mapping[str, Mapping[str, Any]]:
+        from bd.store.transaction import recovery  # noqa: PLC0415  only for a write that ended badly
+
+        return recovery.suspects(self._replica)
 
     def _snapshot(self, tip: str | None) -> Any:
         if not tip:
@@ -193,6 +199,8 @@ class Transaction:
         return next((one for one in reversed(commits) if tip and self._repo.is_ancestor(one, tip)), None)
 
     def _recover(self, effect: effects.Recover) -> Event:
+        from bd.store.transaction import recovery  # noqa: PLC0415  a write on a trusted tip needs none of it
+
         snapshot = self._snapshot(effect.tip)
         found = recovery.settle(
             self._replica, effect.tip, snapshot, effect.members, effect.known, self.lapsed.append, self._inherit
@@ -219,7 +227,7 @@ class Transaction:
         if not taken:
             return effects.Taken((), effect.findings)
         members = _told(taken, effect.findings, self._snapshot(effect.tip))
-        return effects.Taken(*recovery.tell(members, effect.findings))
+        return effects.Taken(*tell(members, effect.findings))
 
     # --- other clones ---
 
@@ -359,6 +367,8 @@ class Transaction:
         return effects.Fetched(tip, held, self._replica.requests)
 
     def _set_aside(self, effect: effects.SetAside) -> Event:
+        from bd.store.transaction import unpublished  # noqa: PLC0415  only for what the hub refuses
+
         return effects.Aside(unpublished.set_aside(self._replica, effect.operation, effect.commit, effect.error))
 
     def _learn(self, effect: effects.Learn) -> Event:
@@ -397,6 +407,8 @@ class Transaction:
         return effects.Followed(outcome, finish.answer(self._replica, members, effect.tip, effect.tries))
 
     def _keep(self, effect: effects.Keep) -> Event:
+        from bd.store.transaction import offline  # noqa: PLC0415  only where the hub can't be reached
+
         self._batches.takes_side_refs = effect.takes_side_refs
         operation = effect.own.operation if effect.own else None
         return effects.Kept(offline.keep_here(self._replica, self._batches, operation, effect.error, self._step))

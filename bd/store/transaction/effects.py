@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from bd.store.group_commit.member import Member, Result
     from bd.store.group_commit.requests import Asked, Others
     from bd.store.transaction.batch import Batch
+    from bd.store.transaction.findings import Findings, Recovered
     from bd.store.transaction.outcome import Outcome
-    from bd.store.transaction.recovery import Findings, Recovered
     from bd.store.transaction.verdict import Verdict
 
 # The sources of the hub's tip. TRUSTED: the last fetch, if it was a moment ago and nothing is unpublished here;

@@ -12,7 +12,7 @@ from bd.store.contract import VIEW
 from bd.store.group_commit import local
 from bd.store.group_commit.member import Member
 from bd.store.transaction import effects
-from bd.store.transaction.recovery import Findings
+from bd.store.transaction.findings import Findings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -37,7 +37,7 @@ from bd.store.transaction.effects import (
     Withdrawn,
     Woke,
 )
-from bd.store.transaction.recovery import Recovered, tell
+from bd.store.transaction.findings import Recovered, tell
 from bd.store.transaction.states import (
     ALONE,
     ASKING,
