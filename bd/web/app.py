@@ -8,6 +8,7 @@ largest body. Handlers read and write the hub through `ask.site` (site.py) and f
 from __future__ import annotations
 
 from contextlib import asynccontextmanager, nullcontext
+from functools import partial
 from typing import TYPE_CHECKING
 
 from starlette.applications import Starlette
@@ -109,7 +110,8 @@ def _guarded(route: Route, site: Site) -> Callable[[Request], Awaitable[Response
         try:
             person = request_guard.admit(request, route, site)
             body = await request_guard.body_of(request, route.limit) if request.method not in request_guard.SAFE else b""
-            return await route.handler(Ask(request, site, person, body))
+            is_admitted = partial(request_guard.is_admitted, request, route, site)
+            return await route.handler(Ask(request, site, person, body, is_admitted))
         except Exception as error:  # noqa: BLE001  a bug of a handler is answered, too
             return error_responses.answer(error, site, as_json=wants_json(request))
 

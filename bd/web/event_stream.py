@@ -12,7 +12,7 @@ from bd.web.feed import END, STALE, News
 from bd.web.routes import Route
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncIterator, Awaitable, Callable
 
     from bd.web.feed import Feed
     from bd.web.routes import Ask
@@ -26,14 +26,23 @@ _AGAIN_S = 30
 
 
 async def events(ask: Ask) -> Response:
-    """Send server-sent events until the page or the server goes away."""
+    """Send server-sent events until the page or the server goes away, or the caller's token."""
+
+    async def may_listen() -> bool:
+        return ask.is_admitted()
+
+    return stream(ask, may_listen)
+
+
+def stream(ask: Ask, may_listen: Callable[[], Awaitable[bool]]) -> Response:
+    """Return the stream. It asks before each event, and every 20 seconds, whether the caller may still listen."""
     if ask.request.method == "HEAD":
         return Response(media_type="text/event-stream")
     headers = {"cache-control": "no-store", "x-accel-buffering": "no"}
-    return StreamingResponse(_stream(ask.site.feed), media_type="text/event-stream", headers=headers)
+    return StreamingResponse(_lines(ask.site.feed, may_listen), media_type="text/event-stream", headers=headers)
 
 
-async def _stream(feed: Feed) -> AsyncIterator[str]:
+async def _lines(feed: Feed, may_listen: Callable[[], Awaitable[bool]]) -> AsyncIterator[str]:
     with feed.listening() as queue:
         if feed.listeners > AT_ONCE:
             yield f"retry: {_AGAIN_S * 1000}\n\n"
@@ -44,11 +53,10 @@ async def _stream(feed: Feed) -> AsyncIterator[str]:
             try:
                 news = await asyncio.wait_for(queue.get(), _STILL_HERE_S)
             except TimeoutError:
-                yield ": still here\n\n"
-                continue
-            if news.kind == END:
+                news = None
+            if (news and news.kind == END) or not await may_listen():
                 return
-            yield _event(news)
+            yield _event(news) if news else ": still here\n\n"
 
 
 def _event(news: News) -> str:

@@ -85,6 +85,15 @@ def admit(request: Request, route: Route, site: Site) -> Account | None:
     return caller.person
 
 
+def is_admitted(request: Request, route: Route, site: Site) -> bool:
+    """Return whether the request is allowed now, for an answer that goes on."""
+    try:
+        admit(request, route, site)
+    except Refusal:
+        return False
+    return True
+
+
 def _with_token(request: Request, site: Site) -> Account:
     """Return the account whose token the request brings along; a cookie is none, and other sites may send no request."""
     if request.headers.get("origin") is not None and not is_from_here(request):

@@ -26,12 +26,16 @@ FORM_LIMIT = 256 * 1024
 
 
 class Ask(NamedTuple):
-    """One request: its body, within the limit of its route, and the person (or other account) who sent it, if any."""
+    """One request: its body, within the limit of its route, and the person (or other account) who sent it, if any.
+
+    `is_admitted` asks the request guard again, for answers that go on: a token may have been removed meanwhile.
+    """
 
     request: Request
     site: Site
     person: Account | None
     body: bytes
+    is_admitted: Callable[[], bool]
 
     @property
     def words(self) -> Mapping[str, str]:

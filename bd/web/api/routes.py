@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from starlette.responses import JSONResponse, Response
 
-from bd.core.errors import BadInput
+from bd.core.errors import BadInput, StaleToken
 from bd.core.json_shapes import no_constant
 from bd.web import event_stream
 from bd.web.api import openapi
@@ -43,13 +43,24 @@ async def wait(ask: Ask) -> Response:
 
 
 async def events(ask: Ask) -> Response:
-    """Send an event each time the hub moves."""
+    """Send an event each time the hub moves, as long as the caller's token, and a claim's claim, is good."""
     account = ask.person
     assert account is not None
     refuse_caller(BY_NAME["events"], account)
-    if account.kind == CLAIM:
-        await ask.site.read(lambda view: claim_of(account, view.snapshot))
-    return await event_stream.events(ask)
+
+    async def refuse_ended() -> None:
+        if account.kind == CLAIM:
+            await ask.site.read(lambda view: claim_of(account, view.snapshot))
+
+    async def may_listen() -> bool:
+        try:
+            await refuse_ended()
+        except StaleToken:
+            return False
+        return ask.is_admitted()
+
+    await refuse_ended()
+    return event_stream.stream(ask, may_listen)
 
 
 async def document(ask: Ask) -> Response:
