@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from bd.core.errors import BadInput, IdTaken
+from bd.core.field_kinds import of_kind
 from bd.core.ids import agent_or_person, twin_of
 from bd.core.schema import BEAD_FIELDS, STORED_STATUSES, TITLE_LIMIT, TYPES, status_word
 from bd.core.settings import KEYS
@@ -66,11 +67,15 @@ def check_status(text: str, context: DecisionContext) -> str:
 
 
 def checked(fields: dict[str, Any], context: DecisionContext) -> dict[str, Any]:
-    """Convert typed bead fields to their stored form: times, durations, priority, type. Raises BadInput."""
+    """Convert typed bead fields to their stored form: times, durations, priority, type. Raises BadInput.
+
+    The fields of a schedule or a plan in the hub may be anything: somebody may have edited them by hand.
+    """
     out: dict[str, Any] = {}
-    for key, value in fields.items():
+    for key, given in fields.items():
         kind = BEAD_FIELDS.get(key)
-        if value is None or value == "":
+        value = None if given is None or given == "" else of_kind(key, given)
+        if value is None:
             out[key] = None
         elif key == "title":
             out[key] = check_title(value)

@@ -109,7 +109,7 @@ class RunSchedule(MakesOne):
         if tick is None:
             return Change({}, "")
         stamp = time_text(tick)
-        fields = {key: schedule[key] for key in schedules.BEAD_KEYS if key in schedule}
+        fields = checked({key: schedule[key] for key in schedules.BEAD_KEYS if key in schedule}, context)
         spec = {**fields, **new, "metadata": {"schedule": name, "tick": stamp}}
         # What is stored are whole ids: the parent may be gone by now, and its id the beginning of another's.
         made = Create(by=f"cron:{name}", at=self.at, uid=self.uid, beads=[spec], is_exact=True).decide(snapshot, context)

@@ -12,6 +12,7 @@ from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, NamedTuple
 
 from bd.core.errors import BadInput
+from bd.core.field_kinds import of_kind
 from bd.core.json_shapes import fits
 from bd.core.schema import ARTIFACTS_DIR, BEADS_DIR, CAPACITY_DIR, SPENT_KEYS, TITLE_LIMIT, TRIGGERS_DIR
 
@@ -231,6 +232,7 @@ def filled(plan: list[Mapping[str, Any]], event: Mapping[str, Any]) -> list[dict
     beads = []
     for spec in plan:
         bead = {key: _filled(value, event) if key in _TEXTS else value for key, value in spec.items()}
+        bead = {key: of_kind(key, value) for key, value in bead.items() if value not in (None, "")}
         title = " ".join(str(bead.get("title", "")).split())
         bead["title"] = title if len(title) <= TITLE_LIMIT else title[: TITLE_LIMIT - 1] + "…"
         beads.append(bead)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+from functools import partial
 from itertools import islice
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from bd.core.errors import BdError
 from bd.operations.base import asked
@@ -14,7 +15,7 @@ from bd.policy import schedules, triggers
 from bd.policy.dag_progress import dag_of
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
     from datetime import datetime
     from typing import Any
 
@@ -46,23 +47,58 @@ def run_schedule(hub: Clone, name: str, by: str) -> Outcome:
     return hub.publish(RunSchedule(**asked(hub.runtime, by, name=name)))
 
 
+class Tried(NamedTuple):
+    """What became of one schedule, or of one event of a trigger. There is either an outcome or an error."""
+
+    name: str
+    outcome: Outcome | None
+    error: BdError | None = None
+
+
+def run_schedules(hub: Clone, names: Iterable[str], by: str) -> list[Tried]:
+    """Create the due beads of these schedules; one that fails keeps nobody from the others."""
+    return _each((name, partial(run_schedule, hub, name, by)) for name in names)
+
+
+def fire_pending(hub: Clone, by: str, names: Collection[str] = ()) -> list[Tried]:
+    """Fire triggers for what has happened, all or the named ones; one that fails keeps nobody from the others."""
+    pending = pending_events(hub, hub.snapshot(), names)
+    return _each((str(trigger["name"]), partial(fire, hub, trigger, event, key, by)) for trigger, event, key in pending)
+
+
+def _each(sources: Iterable[tuple[str, Callable[[], Outcome]]]) -> list[Tried]:
+    """Try each source, up to an error that the next one would end with as well: the hub can't be reached, or the disk is full."""
+    found: list[Tried] = []
+    for name, make in sources:
+        try:
+            found.append(Tried(name, make()))
+        except BdError as error:
+            found.append(Tried(name, None, error))
+            if error.transient:
+                break
+    return found
+
+
+def failures(tried: Sequence[Tried]) -> list[tuple[str, BdError]]:
+    """Return the names and errors of those that failed. Raises the first error if all have failed."""
+    found = [(one.name, one.error) for one in tried if one.error]
+    if found and len(found) == len(tried):
+        raise found[0][1]
+    return found
+
+
 def run_due(hub: Clone, by: str) -> list[str]:
     """Create everything that is due; return a line for each new bead and each failure."""
     said: list[str] = []
-    for name in due_schedules(hub.snapshot(), hub.runtime.now()):
-        try:
-            change = run_schedule(hub, name, by).change
-        except BdError as error:
-            said.append(f"schedule {name}: {error}")
-            continue
-        said += [f"{bead_id} made from schedule {name}" for bead_id in (change.beads if change else ())]
-    for trigger, event, key in pending_events(hub, hub.snapshot()):
-        try:
-            change = fire(hub, trigger, event, key, by).change
-        except BdError as error:
-            said.append(f"trigger {trigger['name']}: {error}")
-            continue
-        said += [f"{change.touched[0]} made by trigger {trigger['name']}"] if change and change.beads else []
+    for name, outcome, error in run_schedules(hub, due_schedules(hub.snapshot(), hub.runtime.now()), by):
+        said += [f"schedule {name}: {error}"] if error else []
+        said += [
+            f"{bead_id} made from schedule {name}" for bead_id in (outcome.change.beads if outcome and outcome.change else ())
+        ]
+    for name, outcome, error in fire_pending(hub, by):
+        said += [f"trigger {name}: {error}"] if error else []
+        change = outcome.change if outcome else None
+        said += [f"{change.touched[0]} made by trigger {name}"] if change and change.beads else []
     return said
 
 

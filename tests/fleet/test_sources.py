@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from bd.core.errors import WrongState
+from bd.policy import schedules
 from tests.auditing import assert_sound
 from tests.race.history import assert_nothing_twice
 from tests.running import result_of
@@ -159,6 +160,34 @@ def test_a_damaged_schedule_keeps_nobody_from_the_others(clones: tuple[Clone, Cl
     listed = {one["name"]: one for one in bob.here("schedule", "list", "--json", "--fetch").json}
     assert "is not a cron expression" in listed["bad"]["error"]
     assert len(bob.here("schedule", "run", "--json").json) == 1
+
+
+ODD = ("[x]", "{a: 1}", "7", "true", "1.5", "[[x]]", "'-1'", "[1, {b: c}]", "2026-02-21", '"a\\nb"')
+
+
+def test_a_schedule_whose_bead_cant_be_made_keeps_nobody_from_the_others(
+    clones: tuple[Clone, Clone], hub: Path, clock: FakeClock
+) -> None:
+    alice, bob = clones
+    odd = [(key, value) for key in schedules.BEAD_KEYS if key != "title" for value in ODD]
+    entries = [
+        f"  - name: {key}-{number}\n    cron: 0 9 * * *\n    title: {key} {number}\n    {key}: {value}\n"
+        for number, (key, value) in enumerate(odd)
+    ]
+    file = alice.path / ".beads" / "config.yaml"
+    file.write_text(file.read_text().replace("schedules:\n", f"schedules:\n{''.join(entries)}"))
+    alice.here("sync")
+    clock.set("2026-02-22T10:00:00Z")
+    answer = bob.here("schedule", "run", "--json", "--fetch", check=False)
+    failed = {one["schedule"]: one["code"] for one in answer.json if "error" in one}
+    made = {one["schedule"] for one in answer.json if "error" not in one}
+    assert (len(failed) + len(made), answer.code) == (len(odd) + 1, 2)
+    assert "audit" in made
+    assert set(failed.values()) <= {"bad_input", "no_such_bead"}
+    for words in (("poll", "--agent", "coder"), ("overseer", "--once")):
+        assert bob.here(*words, check=False).code != 1
+    assert {bead.title.partition(" ")[0].lower() for bead in all_beads(hub)} == {name.partition("-")[0] for name in made}
+    assert [found for found in bob.here("doctor", "--json", check=False).json["findings"] if found["level"] == "error"] == []
 
 
 def test_add_list_remove(clones: tuple[Clone, Clone], hub: Path) -> None:

@@ -15,13 +15,15 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from bd.core.errors import BadInput
+from bd.core.schema import BEAD_FIELDS
 from bd.policy.triggers import On, filled, forge_key, is_named, parse_on
 from bd.schedule import sources
 from tests.auditing import assert_sound
+from tests.fleet.test_sources import ODD
 from tests.hostile.planting import plant
 from tests.race.history import assert_nothing_twice
 from tests.running import result_of
-from tests.truth import all_beads, git, log, tip, tip_paths
+from tests.truth import all_beads, git, log, tip, tip_file, tip_paths
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -161,6 +163,31 @@ def test_an_ended_dag_sets_off_the_next(clones: tuple[Clone, Clone], hub: Path, 
         one.here("sync")
         assert one.here("trigger", "run", "--json").json == []
     assert len(all_beads(hub)) == 3
+
+
+@pytest.mark.parametrize("all_fail", [False, True])
+def test_a_trigger_that_a_hand_edit_has_broken_keeps_nobody_from_the_others(
+    clones: tuple[Clone, Clone], hub: Path, tmp_path: Path, all_fail: bool
+) -> None:
+    alice, bob = clones
+    (tmp_path / "plan.yaml").write_text('title: "Read {event.path}"\n')
+    names = ["broken"] if all_fail else ["broken", "good", "other"]
+    for name in names:
+        alice.here("trigger", "add", name, "--on", "file:inbox/*.json", "--plan", str(tmp_path / "plan.yaml"))
+    path = ".beads/triggers/broken.yaml"
+    put_in(
+        hub,
+        {"inbox/a.json": "{}", path: (tip_file(hub, path) or b"").decode().replace("title: Read", "uid: [x]\n    title: Read")},
+    )
+    answer = bob.here("trigger", "run", "--json", code=2)
+    assert len(all_beads(hub)) == len(names) - 1
+    if all_fail:
+        assert "can't be read" in answer.json["error"]
+        return
+    assert [one["trigger"] for one in answer.json if one.get("made")] == ["good", "other"]
+    assert [(one["trigger"], one["code"]) for one in answer.json if "error" in one] == [("broken", "bad_input")]
+    assert "Error: broken: a bead of its plan can't be read" in answer.err
+    assert "can't be read" in bob.here("trigger", "run", "--json", code=2).json["error"], "the others have fired"
 
 
 def test_a_new_file_is_an_event_and_an_old_one_is_none(clones: tuple[Clone, Clone], hub: Path, tmp_path: Path) -> None:
@@ -336,3 +363,40 @@ def test_a_field_may_be_anything(value: Any) -> None:
     assert len(bead["title"]) <= 500
     assert (bead["labels"], bead["name"]) == (["{event.a}"], "{event.a}")
     assert "deep" not in bead["title"], "what an event says is not filled again"
+
+
+def test_odd_values_in_a_plan_keep_nobody_from_the_others(clones: tuple[Clone, Clone], hub: Path, tmp_path: Path) -> None:
+    """Somebody may have edited the files of triggers by hand, and any agent's poll fires them."""
+    alice, bob = clones
+    (tmp_path / "plan.yaml").write_text('title: "Read {event.path}"\n')
+    alice.here("trigger", "add", "good", "--on", "file:inbox/*.json", "--plan", str(tmp_path / "plan.yaml"))
+    text = (tip_file(hub, ".beads/triggers/good.yaml") or b"").decode()
+    assert "title: Read" in text
+    keys = [key for key in BEAD_FIELDS if key not in ("title", "uid")]
+    odd = [(key, value) for number, key in enumerate(keys) for value in ODD[number % 3 :: 3]]
+    put_in(
+        hub,
+        {
+            "inbox/a.json": "{}",
+            **{
+                f".beads/triggers/z{number}.yaml": text.replace("name: good", f"name: z{number}").replace(
+                    "title: Read", f"{key}: {value}\n    title: Read"
+                )
+                for number, (key, value) in enumerate(odd)
+            },
+        },
+    )
+    answer = bob.here("trigger", "run", "--json", "--fetch", code=2)
+    failed = {one["trigger"]: one["code"] for one in answer.json if "error" in one}
+    assert next(one for one in answer.json if one["trigger"] == "good")["made"]
+    assert {
+        odd[int(name[1:])]: code for name, code in failed.items() if code not in ("bad_input", "no_such_bead", "ambiguous_id")
+    } == {}
+    assert bob.here("poll", "--agent", "coder", check=False).code != 1
+    everything = ("list", "--all", "--limit", "0", "--json", "--fetch")
+    written, read = (
+        {bead["id"]: {**bead, "effective_priority": 0} for bead in one.here(*everything).json} for one in (bob, alice)
+    )
+    differing = [(bead, read.get(name)) for name, bead in written.items() if bead != read.get(name)]
+    assert differing == [], "as its writer has it, and as others read it"
+    assert [found for found in bob.here("doctor", "--json", check=False).json["findings"] if found["level"] == "error"] == []

@@ -11,7 +11,7 @@ from bd.core.errors import NotFound
 from bd.core.times import time_text
 from bd.operations.schedules import AddSchedule, RemoveSchedule
 from bd.policy import schedules
-from bd.schedule.sources import due_schedules, run_schedule
+from bd.schedule.sources import due_schedules, failures, run_schedules
 
 if TYPE_CHECKING:
     from typing import Any
@@ -114,21 +114,22 @@ def run(app: App, names: tuple[str, ...]) -> None:
     unknown = next((name for name in names if schedules.schedule_of(name, snapshot) is None), None)
     if unknown is not None:
         raise NotFound(f"there is no schedule {unknown}", hint="`bd schedule list` names them")
-    outcomes = {
-        name: run_schedule(app.hub, name, app.identity.by) for name in names or due_schedules(snapshot, app.runtime.now())
-    }
+    tried = run_schedules(app.hub, dict.fromkeys(names) or due_schedules(snapshot, app.runtime.now()), app.identity.by)
+    failed = failures(tried)
     made = [
         {"id": bead_id, "schedule": name, "published": outcome.published}
-        for name, outcome in outcomes.items()
-        for bead_id in (outcome.change.beads if outcome.change else ())
+        for name, outcome, _ in tried
+        if outcome and outcome.change
+        for bead_id in outcome.change.beads
     ]
     if app.out.is_json:
-        app.out.json(made)
-        return
-    for one in made:
-        app.out.line(str(one["id"]) if app.out.quiet else f"✓ Made {one['id']} from schedule {one['schedule']}")
-    if not made:
-        app.out.said("Nothing is due.")
+        app.out.json([*made, *({"schedule": name, **error.as_json()} for name, error in failed)])
+    else:
+        for one in made:
+            app.out.line(str(one["id"]) if app.out.quiet else f"✓ Made {one['id']} from schedule {one['schedule']}")
+        if not made and not failed:
+            app.out.said("Nothing is due.")
+    app.out.failures({"id": name, **error.as_json(), "exit_code": error.exit_code} for name, error in failed)
 
 
 SPEC = Group(

@@ -134,17 +134,18 @@ def run(app: App, names: tuple[str, ...]) -> None:
     app.snapshot(fetch=True)
     for name in names:
         _named(app, name)
-    fired = [
-        (trigger, sources.fire(app.hub, trigger, event, key, app.identity.by))
-        for trigger, event, key in sources.pending_events(app.hub, app.snapshot(), names)
-    ]
+    tried = sources.fire_pending(app.hub, app.identity.by, names)
+    failed = sources.failures(tried)
+    fired = [(name, outcome) for name, outcome, _ in tried if outcome]
     if app.out.is_json:
-        app.out.json([_made(trigger["name"], outcome) for trigger, outcome in fired])
-        return
-    for trigger, outcome in fired:
-        _tell(app, trigger["name"], outcome)
-    if not fired:
-        app.out.said("Nothing has happened.")
+        made = [_made(name, outcome) for name, outcome in fired]
+        app.out.json([*made, *({"trigger": name, **error.as_json()} for name, error in failed)])
+    else:
+        for name, outcome in fired:
+            _tell(app, name, outcome)
+        if not tried:
+            app.out.said("Nothing has happened.")
+    app.out.failures({"id": name, **error.as_json(), "exit_code": error.exit_code} for name, error in failed)
 
 
 def _made(name: str, outcome: Any) -> dict[str, Any]:
