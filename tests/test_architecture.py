@@ -395,6 +395,11 @@ def test_commands_catch_nothing_and_exit_nowhere() -> None:
     assert not offenders
 
 
+def test_nobody_imports_typing_for_type_checkers_alone() -> None:
+    """`bd.TYPE_CHECKING` does instead, and a claim starts without typing."""
+    assert [module for module in MODULES if "typing.TYPE_CHECKING" in read(module).names_imported_from] == []
+
+
 def test_names_say_what_is_in_it() -> None:
     empty = {"utils", "util", "helpers", "helper", "common", "manager", "misc", "stuff"}
     assert not [module for module in MODULES if empty & set(Path(module).stem.split("_"))]

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
+from bd import TYPE_CHECKING
 from bd.brief import fence
 from bd.brief.cleaning import cleaned
 from bd.brief.limits import LIMIT, chosen, fitted

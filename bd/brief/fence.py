@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import html
 import re
-from typing import TYPE_CHECKING
+
+from bd import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence

@@ -7,8 +7,8 @@ counted.
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING
 
+from bd import TYPE_CHECKING
 from bd.brief.part import ALWAYS, keep_of
 
 if TYPE_CHECKING:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
+
+from bd import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import json
 from itertools import accumulate
-from typing import TYPE_CHECKING
 
+from bd import TYPE_CHECKING
 from bd.brief.part import Part
 from bd.compat.context_refs import context_of, printed
 from bd.core.times import duration_text, instant_of

@@ -6,8 +6,9 @@ Only the values below exist; nothing is run. `bd prime --template FILE` prints a
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+from bd import TYPE_CHECKING
 from bd.core.errors import BadInput
 
 if TYPE_CHECKING:

@@ -14,7 +14,8 @@ import gc
 import os
 import sys
 from contextlib import suppress
-from typing import TYPE_CHECKING
+
+from bd import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from bd.core.runtime import Runtime

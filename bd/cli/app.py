@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 import sys
 from datetime import timedelta
-from typing import TYPE_CHECKING
 
+from bd import TYPE_CHECKING
 from bd.cli.derivations import DERIVATIONS
 from bd.cli.output import Handle, Output, can_be_heard, escaped, lost_output, progress_bar
 from bd.cli.table import is_deed

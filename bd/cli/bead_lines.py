@@ -6,8 +6,7 @@ everything that this module imports.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from bd import TYPE_CHECKING
 from bd.cli.output import PlainOutput, escaped
 from bd.policy import advisory_claims
 from bd.policy.dag import awaited

@@ -7,8 +7,9 @@ takes the same names as keys (compat/plan_beads.py).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+from bd import TYPE_CHECKING
 from bd.cli.spec import CLAIM_MODE, INTEGER, PRIORITY, TEXT, Flag, Option, list_option, real_number, whole_number
 from bd.cli.values import flat, text_argument
 

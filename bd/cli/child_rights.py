@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
 
+from bd import TYPE_CHECKING
 from bd.core.errors import BdError, NotPermitted
 from bd.policy.permissions import ACT_AS, NEVER, deed_of, rights_of
 from bd.worker.isolation import is_within

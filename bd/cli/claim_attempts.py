@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from bd import TYPE_CHECKING
 from bd.core.errors import AlreadyClaimed, NoSuchBead, NothingReady, WrongState
 from bd.operations.claims import Claim
 

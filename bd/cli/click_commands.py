@@ -9,11 +9,10 @@ from difflib import get_close_matches
 from functools import partial
 from inspect import cleandoc
 from math import isfinite
-from typing import TYPE_CHECKING
 
 import click
 
-from bd import __version__
+from bd import TYPE_CHECKING, __version__
 from bd.cli.commands.overview import overview
 from bd.cli.output import Handle
 from bd.cli.parse import called, declared

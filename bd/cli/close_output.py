@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from bd import TYPE_CHECKING
 from bd.cli.lookup import bead_of
 from bd.compat.close_outputs import CHECKED_IN_BEAD, IN_BEAD, output_of
 from bd.core.errors import BadInput

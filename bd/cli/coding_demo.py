@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-from typing import TYPE_CHECKING
 
+from bd import TYPE_CHECKING
 from bd.cli.factory_demo import story_of, tell
 from bd.compat.dag_plans import read_graph
 from bd.core.errors import Damaged

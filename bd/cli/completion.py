@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import click
 
+from bd import TYPE_CHECKING
 from bd.cli.click_commands import bd
 from bd.cli.global_options import NAMES, takes_value
 from bd.cli.output import escaped

@@ -5,8 +5,7 @@ Each names all code that its function may import. It does so when first used: a 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from bd import TYPE_CHECKING
 from bd.core.queries import Derivation
 
 if TYPE_CHECKING:

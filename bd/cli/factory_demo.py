@@ -5,8 +5,8 @@ from __future__ import annotations
 import contextlib
 import sys
 from textwrap import wrap
-from typing import TYPE_CHECKING
 
+from bd import TYPE_CHECKING
 from bd.cli.columns import cut
 from bd.cli.output import escaped
 from bd.compat.dag_plans import read_graph

@@ -6,8 +6,8 @@ Existing clients put them first, last or in between; click accepts them in one p
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
 
+from bd import TYPE_CHECKING
 from bd.cli.app import Globals
 from bd.core.errors import BadInput
 from bd.core.ids import check_agent

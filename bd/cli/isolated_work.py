@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 import shutil
 from importlib.util import find_spec
-from typing import TYPE_CHECKING
 
+from bd import TYPE_CHECKING
 from bd.core.errors import BadInput
 from bd.worker.isolation import hidden_from, is_within
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import TYPE_CHECKING
 
-from bd import __version__
+from bd import TYPE_CHECKING, __version__
 from bd.cli import global_options as global_flags
 from bd.cli import parse
 from bd.cli.app import App

@@ -12,8 +12,8 @@ import os
 import re
 import sys
 from select import select
-from typing import TYPE_CHECKING
 
+from bd import TYPE_CHECKING
 from bd.cli.columns import cells, cut, padded, widths
 from bd.core.times import age_text, instant_of
 from bd.policy.readiness import status_now

@@ -8,8 +8,8 @@ SPEC with the same result.
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
 
+from bd import TYPE_CHECKING
 from bd.cli.spec import Flag, Group, is_empty
 from bd.cli.table import ALIASES, COMMANDS
 from bd.core.errors import BadInput

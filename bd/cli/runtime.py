@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import os
 import time
-from typing import TYPE_CHECKING
 
+from bd import TYPE_CHECKING
 from bd.core import ids, times
 
 if TYPE_CHECKING:

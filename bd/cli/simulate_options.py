@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
+from bd import TYPE_CHECKING
 from bd.cli.spec import DURATION, INTEGER, Flag, Kind, Option, list_option, one_of, real_number, whole_number
 from bd.core.errors import BadInput
 from bd.core.times import duration_s

@@ -6,8 +6,8 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
 
+from bd import TYPE_CHECKING
 from bd.cli.values import comma_list, priority_of
 from bd.core.errors import BadInput
 from bd.core.ids import check_agent

@@ -5,8 +5,7 @@ Static, so that `bd --help` and a mistyped command import nothing. A test compar
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from bd import TYPE_CHECKING
 from bd.core.value import Value
 
 if TYPE_CHECKING:

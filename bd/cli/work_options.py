@@ -5,8 +5,7 @@ This module declares and reads them. Operations store them; flags for plain fiel
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from bd import TYPE_CHECKING
 from bd.cli.spec import Option, list_option, real_number
 from bd.cli.values import flat, text_argument, text_of
 from bd.core.errors import BadInput

@@ -6,8 +6,8 @@ import contextlib
 import os
 import stat
 import sys
-from typing import TYPE_CHECKING
 
+from bd import TYPE_CHECKING
 from bd.cli.output import escaped
 from bd.core.errors import NothingReady
 from bd.core.times import time_text

@@ -5,8 +5,7 @@ The last line has `type: result`. Its `subtype` can be `success` although `is_er
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from bd import TYPE_CHECKING
 from bd.coding_agents.provider_errors import kind_of_error
 from bd.coding_agents.reader import (
     Reader,

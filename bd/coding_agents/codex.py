@@ -6,8 +6,8 @@ Usage is that of the whole thread, also after `resume`. There are no dollars, an
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
 
+from bd import TYPE_CHECKING
 from bd.coding_agents.provider_errors import kind_of_error
 from bd.coding_agents.reader import Reader, count_of, instant_of_seconds, map_of, name_of, shown_of, text_of
 from bd.coding_agents.spending import Totals

@@ -6,8 +6,8 @@ One JSON object on stdout, over many lines; errors may be on stderr instead. The
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
 
+from bd import TYPE_CHECKING
 from bd.coding_agents.provider_errors import kind_of_error
 from bd.coding_agents.reader import MOST_DENIALS, Reader, count_of, map_of, name_of, shown_of, text_of
 from bd.coding_agents.spending import Totals

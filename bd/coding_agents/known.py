@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import json
 import os
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+from bd import TYPE_CHECKING
 from bd.coding_agents.claude import ClaudeReader
 from bd.coding_agents.codex import CodexReader
 from bd.coding_agents.gemini import GeminiReader

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import json
 from collections import deque
-from typing import TYPE_CHECKING
 
+from bd import TYPE_CHECKING
 from bd.coding_agents.result import Report, Result, Run, end_of
 from bd.coding_agents.spending import Totals
 from bd.core import times

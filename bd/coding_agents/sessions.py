@@ -5,8 +5,9 @@ Agents find their sessions by machine and folder, and what a session knows of th
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+from bd import TYPE_CHECKING
 from bd.coding_agents.spending import Totals
 from bd.core.json_shapes import NUMBER, fits
 

@@ -5,8 +5,9 @@ Some totals begin at zero with each process, others go on with the session that 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
+from bd import TYPE_CHECKING
 from bd.core.json_shapes import NUMBER, fits
 
 if TYPE_CHECKING:

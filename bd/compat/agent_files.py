@@ -6,8 +6,9 @@ Belongs here: what their keys mean, and which can't be taken over. Does not belo
 from __future__ import annotations
 
 import tomllib
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+from bd import TYPE_CHECKING
 from bd.compat.documents import as_json, is_null, mapping_of
 from bd.core.errors import BadInput
 from bd.core.ids import check_agent

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from typing import TYPE_CHECKING
 
+from bd import TYPE_CHECKING
 from bd.compat.jsonl_export import lines_of, records_of, write_whole
 from bd.core.errors import BadInput
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import json
 from itertools import islice
-from typing import TYPE_CHECKING
 
+from bd import TYPE_CHECKING
 from bd.core.queries import made_of
 from bd.core.schema import JSON_NAMES
 from bd.core.times import instant_of

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 import os
 import re
-from typing import TYPE_CHECKING
 
+from bd import TYPE_CHECKING
 from bd.compat.jsonl_import import bytes_of
 from bd.core.errors import BadInput
 from bd.core.json_shapes import no_constant

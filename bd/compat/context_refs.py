@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import json
 import re
-from typing import TYPE_CHECKING
 
+from bd import TYPE_CHECKING
 from bd.core import ids, urls
 from bd.core.errors import NoSuchBead
 from bd.operations.handoff import parse_artifact

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
+from bd import TYPE_CHECKING
 from bd.compat import bead_json
 from bd.policy.budget import left_under
 from bd.policy.ranking import Ranking

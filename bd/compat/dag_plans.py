@@ -7,8 +7,8 @@ plan_beads.py single beads in them.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
+from bd import TYPE_CHECKING
 from bd.compat.jsonl_import import bytes_of
 from bd.compat.plan_files import read_specs, waits_of
 from bd.core.errors import BadInput

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import json
 import re
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+from bd import TYPE_CHECKING
 from bd.core.errors import BadInput
 from bd.store.yaml import codec, types
 from bd.store.yaml.types import Plain

@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import os
 import re
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+from bd import TYPE_CHECKING
 from bd.compat import documents, jsonl_import
 from bd.core import ids
 from bd.core.errors import BadInput

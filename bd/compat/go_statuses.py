@@ -5,7 +5,7 @@ A viewer may drop a whole line whose status it does not know.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from bd import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from typing import Any

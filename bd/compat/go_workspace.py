@@ -8,8 +8,9 @@ from __future__ import annotations
 import os
 import re
 from collections import Counter
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+from bd import TYPE_CHECKING
 from bd.compat import foreign_trackers, jsonl_import, table_dumps
 from bd.core import ids
 from bd.core.errors import BadInput, NotFound

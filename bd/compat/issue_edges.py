@@ -6,8 +6,7 @@ bead's `edge_details`, by target; bead_json.edges puts it back.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from bd import TYPE_CHECKING
 from bd.core.times import canonical_time
 from bd.operations.import_beads import EDGE_DETAILS
 

@@ -6,8 +6,7 @@ docs/format.md are valid; the reader accepts more.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from bd import TYPE_CHECKING
 from bd.core import schema as fields
 
 if TYPE_CHECKING:

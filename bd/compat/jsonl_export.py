@@ -9,8 +9,8 @@ import hashlib
 import json
 import os
 from collections import Counter
-from typing import TYPE_CHECKING
 
+from bd import TYPE_CHECKING
 from bd.compat.bead_json import edges
 from bd.compat.go_statuses import OWN_STATUS, in_viewers_words
 from bd.compat.jsonl_import import FOREIGN_FIELDS, STRUCTURE

@@ -11,8 +11,9 @@ from __future__ import annotations
 
 import hashlib
 import json
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+from bd import TYPE_CHECKING
 from bd.compat.go_statuses import OWN_STATUS, stored
 from bd.compat.issue_edges import EdgeList
 from bd.compat.spellings import Words

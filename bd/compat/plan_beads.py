@@ -7,8 +7,9 @@ whole plans and the names in them.
 from __future__ import annotations
 
 from difflib import get_close_matches
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+from bd import TYPE_CHECKING
 from bd.compat.documents import as_json, first_choice, is_null, typed
 from bd.core.errors import BadInput, BdError, WouldCycle
 from bd.core.known_keys import unknown_keys

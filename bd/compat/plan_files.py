@@ -8,8 +8,8 @@ are not valid (`task_01J8K1...`) are placeholders: they are kept as metadata, an
 from __future__ import annotations
 
 from difflib import get_close_matches
-from typing import TYPE_CHECKING
 
+from bd import TYPE_CHECKING
 from bd.compat.documents import Entry, entries_of, first_choice, is_null
 from bd.compat.jsonl_import import bytes_of
 from bd.compat.plan_beads import Misplaced, Place, Spec, edge_kind, read_spec, refuse_unusable

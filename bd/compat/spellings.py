@@ -7,8 +7,9 @@ type (operations/field_values.py), who get an error instead of a guess.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+from bd import TYPE_CHECKING
 from bd.core.schema import STORED_STATUSES, TYPES
 from bd.operations.field_values import TYPE_ALIASES
 from bd.policy.readiness import NOT_WORK

@@ -7,8 +7,8 @@ UTC, so only the author of a close is taken from them; the rest of the history s
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
 
+from bd import TYPE_CHECKING
 from bd.compat import jsonl_import
 from bd.core.errors import NotFound
 

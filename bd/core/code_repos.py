@@ -9,8 +9,9 @@ from __future__ import annotations
 import json
 import os
 import re
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+from bd import TYPE_CHECKING
 from bd.core import urls
 from bd.core.errors import BadInput
 from bd.core.nearest import SIMILAR, nearest

@@ -5,7 +5,7 @@ The table of codes, and the `BdError` families. cli/output.py shows errors; the 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from bd import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

@@ -6,8 +6,8 @@ What has the form of its kind may still be wrong: operations/field_values.py fin
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
+from bd import TYPE_CHECKING
 from bd.core.errors import BadInput
 from bd.core.schema import BEAD_FIELDS, INNER_FIELDS
 from bd.core.times import canonical_time, duration_s

@@ -7,8 +7,8 @@ used for writes that claim nothing; it may claim only for a person at a terminal
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
 
+from bd import TYPE_CHECKING
 from bd.core.errors import NoIdentity
 from bd.core.ids import agent_from_person, check_agent
 from bd.core.schema import is_agent

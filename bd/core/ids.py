@@ -5,8 +5,7 @@ The form of ids, and their resolution. Callers pass in what exists; the Runtime 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from bd import TYPE_CHECKING
 from bd.core.errors import Ambiguous, BadInput, NoSuchBead
 from bd.core.schema import DEVICES, is_agent, suffix_of
 

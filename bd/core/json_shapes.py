@@ -8,7 +8,8 @@ what to do with a value that does not fit.
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+
+from bd import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from typing import Any

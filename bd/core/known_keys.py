@@ -6,8 +6,7 @@ Unknown keys survive every rewrite.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from bd import TYPE_CHECKING
 from bd.core.nearest import SIMILAR, SURE, nearest
 from bd.core.schema import (
     AGENT_FIELDS,

@@ -5,8 +5,7 @@ Plain classes and Values (value.py) instead of dataclasses, which would slow dow
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from bd import TYPE_CHECKING
 from bd.core.costs import Ledger, LedgerOverlay
 from bd.core.pools import file_of
 from bd.core.queries import Recall, RecallOverlay, awaits, mentions

@@ -6,7 +6,8 @@ Belongs here: the likeness of words. Does not belong here: which words are known
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import TYPE_CHECKING
+
+from bd import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -5,8 +5,7 @@ An operation is a frozen value: methods that change it return a new one.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from bd import TYPE_CHECKING
 from bd.core.value import Value
 
 if TYPE_CHECKING:

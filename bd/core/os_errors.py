@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import errno
 import os
-from typing import TYPE_CHECKING
 
+from bd import TYPE_CHECKING
 from bd.core.errors import BdError, FolderGone, TryAgain
 
 if TYPE_CHECKING:

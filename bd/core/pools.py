@@ -6,8 +6,7 @@ there should be; bd/pool starts them.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from bd import TYPE_CHECKING
 from bd.core.errors import BdError
 from bd.core.nearest import nearest
 from bd.core.schema import AGENTS_DIR, agent_path, is_agent

@@ -10,8 +10,8 @@ from __future__ import annotations
 import heapq
 from functools import cached_property
 from operator import itemgetter
-from typing import TYPE_CHECKING
 
+from bd import TYPE_CHECKING
 from bd.core.schema import ARCHIVE_DIR, BASE_OF_PRIORITY, CLOCK_FIELDS, CONFIG_PATH, DONE_STATUSES, WAITING_LINKS
 from bd.core.value import Value
 

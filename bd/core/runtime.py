@@ -6,7 +6,7 @@ Nothing below `cli/` reads a clock, sleeps, draws a random number or mints an id
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from bd import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from datetime import datetime

@@ -5,7 +5,7 @@ The codec uses them for typing, order and checks. A new field is a line here.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from bd import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

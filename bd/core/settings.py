@@ -6,8 +6,7 @@ Precedence: flag, environment (`BD_*`), clone (`<git common dir>/bd/config.yaml`
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from bd import TYPE_CHECKING
 from bd.core import versions
 from bd.core.errors import BadInput, Damaged
 from bd.core.schema import status_word

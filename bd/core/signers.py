@@ -7,8 +7,9 @@ says who was allowed when.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+from bd import TYPE_CHECKING
 from bd.core.errors import BadInput
 from bd.core.ids import agent_from_person
 from bd.core.schema import is_agent

@@ -7,10 +7,15 @@ unpacked.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, dataclass_transform
+from bd import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from typing import Any, ClassVar, Self
+    from typing import Any, ClassVar, Self, dataclass_transform
+else:
+
+    def dataclass_transform(**_):
+        """Tell nothing: it is for type checkers alone."""
+        return lambda cls: cls
 
 
 @dataclass_transform(frozen_default=True, eq_default=True)

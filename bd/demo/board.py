@@ -6,8 +6,9 @@ commit. view.py displays it, report/audit/proof.py has the proof.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+from bd import TYPE_CHECKING
 from bd.store.git import commit_message
 
 if TYPE_CHECKING:

@@ -9,8 +9,9 @@ from __future__ import annotations
 import os
 import random
 import sys
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+from bd import TYPE_CHECKING
 from bd.demo.example import DEMO_INTERVAL, example_folder
 from bd.demo.processes import done, environment
 from bd.demo.watch import Watch

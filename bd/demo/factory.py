@@ -10,8 +10,8 @@ from __future__ import annotations
 import shlex
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from bd import TYPE_CHECKING
 from bd.core.errors import Damaged
 from bd.demo.example import DEMO_INTERVAL, example_folder
 from bd.demo.person import Person

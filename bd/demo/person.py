@@ -6,8 +6,9 @@ What they type is in examples/factory/person.yaml; factory.py runs it.
 from __future__ import annotations
 
 import shlex
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+from bd import TYPE_CHECKING
 from bd.compat.documents import entries_of
 from bd.demo.example import example_folder
 from bd.policy.eligibility import Eligibility

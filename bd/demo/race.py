@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import contextlib
 import sys
-from typing import TYPE_CHECKING
 
+from bd import TYPE_CHECKING
 from bd.core.errors import Damaged
 from bd.demo.board import read_happening
 from bd.demo.example import example_folder

@@ -5,7 +5,9 @@ A view is a context manager with `show(board, seconds)`, which is called repeate
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
+
+from bd import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Callable

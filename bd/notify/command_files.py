@@ -12,8 +12,9 @@ import hashlib
 import os
 import re
 from fnmatch import fnmatchcase
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+from bd import TYPE_CHECKING
 from bd.core.schema import (
     AGENTS_DIR,
     ARTIFACTS_DIR,

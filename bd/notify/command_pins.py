@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import hashlib
 import json
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+from bd import TYPE_CHECKING
 from bd.core.code_repos import entry_text
 from bd.core.json_shapes import fits, json_value
 from bd.core.pools import pool_of

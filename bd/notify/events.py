@@ -5,8 +5,7 @@ The rules are in policy/notification.py; hooks.py sends the messages.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from bd import TYPE_CHECKING
 from bd.core.times import time_text
 from bd.policy import notification
 from bd.policy.dag import ancestors

@@ -7,8 +7,8 @@ gets the same key again only if a process died after sending and before recordin
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
 
+from bd import TYPE_CHECKING
 from bd.core import urls
 from bd.core.errors import BdError, ServerRefused, TryAgain
 from bd.notify import events as occasions

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import os
 from types import MappingProxyType
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+from bd import TYPE_CHECKING
 from bd.notify.command_files import changed_in
 from bd.notify.command_pins import trusted
 from bd.processes import run as processes

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from bd import TYPE_CHECKING
 from bd.core.model import Overlay
 from bd.core.pools import template_of
 from bd.core.schema import CAPACITY_DIR, capacity_path

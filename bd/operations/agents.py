@@ -6,8 +6,8 @@ switches.py sets whether an agent takes work; its claims are in claims.py.
 from __future__ import annotations
 
 from difflib import get_close_matches
-from typing import TYPE_CHECKING
 
+from bd import TYPE_CHECKING
 from bd.core import ids
 from bd.core.errors import BadInput, HoldsBeads, IdTaken, NoSuchAgent
 from bd.core.model import Change

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from datetime import timedelta
 from itertools import islice
-from typing import TYPE_CHECKING
 
+from bd import TYPE_CHECKING
 from bd.core import versions
 from bd.core.model import Change
 from bd.core.schema import ARCHIVE_DIR, archive_path, volume_of, volume_path

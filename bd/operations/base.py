@@ -6,8 +6,7 @@ from its arguments. The operation's JSON form is stored in the commit (`Bd-Op`),
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from bd import TYPE_CHECKING
 from bd.core import ids, versions
 from bd.core.errors import BdError, NoSuchBead
 from bd.core.model import Change

@@ -5,8 +5,7 @@ Other families: create.py, claims.py, close.py, dependencies.py, hand_edits.py.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from bd import TYPE_CHECKING
 from bd.core.errors import BadInput
 from bd.core.model import Bead, Change
 from bd.core.times import time_text

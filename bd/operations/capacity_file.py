@@ -7,9 +7,7 @@ repeats the claims, and no decision uses it.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from bd import __version__
+from bd import TYPE_CHECKING, __version__
 from bd.core.model import Overlay
 from bd.core.schema import capacity_path
 from bd.core.times import time_text

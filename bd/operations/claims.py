@@ -8,9 +8,8 @@ from __future__ import annotations
 
 from datetime import timedelta
 from itertools import chain
-from typing import TYPE_CHECKING
 
-from bd import __version__
+from bd import TYPE_CHECKING, __version__
 from bd.core.errors import (
     AgentBusy,
     DoesNotFit,

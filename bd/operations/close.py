@@ -5,8 +5,7 @@ Each that changes a claim rewrites the agent's capacity file in the same commit.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from bd import TYPE_CHECKING
 from bd.core.errors import AlreadyClosed, BdError, NothingReady, StaleToken, StillBlocked, WrongState
 from bd.core.model import Change, Overlay
 from bd.core.times import time_text

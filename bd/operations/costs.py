@@ -5,8 +5,7 @@ close.py and fail.py take the cost reported at the end of an attempt; budgets ar
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from bd import TYPE_CHECKING
 from bd.core.errors import BadInput, StaleToken
 from bd.core.model import Change
 from bd.operations.base import Operation, register, subject

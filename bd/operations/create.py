@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+from bd import TYPE_CHECKING
 from bd.core import ids
 from bd.core.errors import BadInput, Damaged, IdTaken
 from bd.core.model import Bead, Change

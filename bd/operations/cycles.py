@@ -6,8 +6,7 @@ the graph alone, never on the order in which it was read.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from bd import TYPE_CHECKING
 from bd.core.model import Bead, Change, Overlay
 from bd.core.queries import made_of
 from bd.core.schema import WAITING_LINKS

@@ -5,8 +5,7 @@ The rules of retries are in policy/retry.py; heartbeat.py frees stalled claims.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from bd import TYPE_CHECKING
 from bd.core.errors import BadInput, WrongState
 from bd.core.model import Change
 from bd.core.times import instant_of, time_text

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from bd import TYPE_CHECKING
 from bd.core.errors import BadInput, IdTaken
 from bd.core.field_kinds import of_kind
 from bd.core.ids import agent_or_person, twin_of

@@ -6,8 +6,7 @@ amount to (docs/protocol.md, "Replay").
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from bd import TYPE_CHECKING
 from bd.core.errors import BadInput, BdError, IdTaken, NoSuchBead, WrongState
 from bd.core.model import Bead, Change, Overlay
 from bd.core.schema import CAPACITY_DIR, agent_path

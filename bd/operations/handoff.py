@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
+from bd import TYPE_CHECKING
 from bd.core import urls
 from bd.core.errors import AlreadyClosed, BadInput, WrongState
 from bd.core.model import Change, Overlay

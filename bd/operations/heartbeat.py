@@ -6,8 +6,7 @@ happened since.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from bd import TYPE_CHECKING
 from bd.core.errors import BdError, WrongState
 from bd.core.model import Change
 from bd.core.times import time_text

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from typing import TYPE_CHECKING
 
+from bd import TYPE_CHECKING
 from bd.core.errors import BadInput, IdTaken
 from bd.core.model import Bead, Change
 from bd.core.schema import DONE_STATUSES, GO_KEYS

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
 
+from bd import TYPE_CHECKING
 from bd.core import versions
 from bd.core.model import Change
 from bd.core.schema import CONFIG_PATH, IGNORE_PATH, METADATA_PATH

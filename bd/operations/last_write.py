@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from bd import TYPE_CHECKING
 from bd.core.errors import NotFound, WrongState
 from bd.core.schema import BEADS_DIR, bead_path
 from bd.operations.undo import Undo

@@ -5,8 +5,7 @@ The rules are in policy/notification.py; notify/hooks.py runs hooks.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from bd import TYPE_CHECKING
 from bd.core.model import Change
 from bd.operations.base import Operation, register, subject
 from bd.policy import lifecycle, notification

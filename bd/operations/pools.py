@@ -5,8 +5,7 @@ policy/scaling.py decides the size; bd/pool starts and ends members.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from bd import TYPE_CHECKING
 from bd.core import ids
 from bd.core.errors import BadInput, NoSuchAgent
 from bd.core.model import Change, Overlay

@@ -6,8 +6,7 @@ agent has reported beside the branch.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from bd import TYPE_CHECKING
 from bd.policy.live_notes import reported_under
 
 if TYPE_CHECKING:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from bd import TYPE_CHECKING
 from bd.core import versions
 from bd.core.operation import Once, UnknownOperation
 from bd.operations import (  # noqa: F401  each module registers its verbs

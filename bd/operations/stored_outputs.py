@@ -7,8 +7,8 @@ takes it from there. store/artifacts.py says what a reference may name.
 from __future__ import annotations
 
 from base64 import b64decode, b64encode
-from typing import TYPE_CHECKING
 
+from bd import TYPE_CHECKING
 from bd.core.errors import BadInput
 from bd.core.schema import ARTIFACTS_DIR
 from bd.store.object_names import name_of

@@ -5,8 +5,7 @@ Work in progress goes on; only new claims stop.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from bd import TYPE_CHECKING
 from bd.core import ids
 from bd.core.errors import BadInput, WrongState
 from bd.core.model import Change

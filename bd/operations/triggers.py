@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from copy import deepcopy
-from typing import TYPE_CHECKING
 
+from bd import TYPE_CHECKING
 from bd.core.errors import NotFound, WrongState
 from bd.core.ids import check_agent
 from bd.core.model import Change

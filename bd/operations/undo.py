@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from bd import TYPE_CHECKING
 from bd.core.errors import StaleToken, WrongState
 from bd.core.model import Bead, Change
 from bd.operations.base import Operation, register, subject

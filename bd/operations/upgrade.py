@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from bd import TYPE_CHECKING
 from bd.core import versions
 from bd.core.errors import NewerFormat, OlderAgents
 from bd.core.model import Change

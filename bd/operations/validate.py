@@ -5,8 +5,7 @@ worker/validation.py runs the check, which ends in a close (close.py) or a failu
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from bd import TYPE_CHECKING
 from bd.core.errors import WrongState
 from bd.core.model import Change
 from bd.operations.base import Operation, register, subject

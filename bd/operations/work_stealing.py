@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from bd import TYPE_CHECKING
 from bd.core.model import Change
 from bd.core.times import time_text
 from bd.operations.base import Operation, register

@@ -6,9 +6,10 @@ already; what this clone could not publish concerns this clone alone.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 from zlib import crc32
 
+from bd import TYPE_CHECKING
 from bd.core.times import age_text
 from bd.policy.triggers import spent_keys
 

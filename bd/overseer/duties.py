@@ -6,8 +6,9 @@ overseers may run.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+from bd import TYPE_CHECKING
 from bd.core.errors import BdError
 from bd.notify import hooks
 from bd.operations.base import asked

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import TYPE_CHECKING
 
+from bd import TYPE_CHECKING
 from bd.core.times import duration_text, time_text
 from bd.operations.base import asked
 from bd.operations.board import PublishBoard, check_path

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from datetime import timedelta
 from functools import cached_property
-from typing import TYPE_CHECKING
 
+from bd import TYPE_CHECKING
 from bd.core.pools import template_of
 from bd.core.schema import CAPACITY_DIR, capacity_path
 from bd.core.times import age_text, instant_of, time_text

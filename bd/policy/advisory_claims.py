@@ -7,8 +7,8 @@ is removed when the claims next change. Only failed attempts count against the l
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import TYPE_CHECKING
 
+from bd import TYPE_CHECKING
 from bd.core.errors import StaleToken, WrongState
 from bd.core.times import instant_of, time_text
 from bd.policy.claims import touch

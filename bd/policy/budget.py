@@ -7,8 +7,7 @@ Sums over beads are in core/costs.py, the cost of an attempt in spending.py.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from bd import TYPE_CHECKING
 from bd.core.costs import amount_of, reserved_of
 from bd.core.times import time_text
 from bd.core.value import Value

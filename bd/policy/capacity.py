@@ -7,8 +7,7 @@ eligibility.py decides whether a bead fits.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from bd import TYPE_CHECKING
 from bd.core.errors import AgentOffline
 from bd.core.pools import pool_of, template_of
 from bd.core.schema import AGENTS_DIR, capacity_path

@@ -8,8 +8,9 @@ steps, and what goes round in it. Does not belong here: whether a bead is ready 
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+from bd import TYPE_CHECKING
 from bd.policy.dag import awaited
 from bd.policy.dag_progress import children_by_parent, is_spawned
 

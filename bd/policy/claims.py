@@ -6,8 +6,8 @@ eligibility.py decides who may claim; lifecycle.py ends claims.
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import TYPE_CHECKING
 
+from bd import TYPE_CHECKING
 from bd.core.errors import AlreadyClaimed, WrongState
 from bd.core.times import age_text, instant_of, time_text
 

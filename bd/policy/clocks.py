@@ -6,8 +6,9 @@ a moment ago shows that two clocks agree, and a commit dated long before what it
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+from bd import TYPE_CHECKING
 from bd.core.times import SKEW_S, age_text, time_text
 
 if TYPE_CHECKING:

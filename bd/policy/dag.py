@@ -5,16 +5,14 @@ The graph alone; circles.py finds circles, readiness.py decides whether a bead i
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Generic, TypeVar
-
+from bd import TYPE_CHECKING
 from bd.core.schema import WAITING_LINKS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
+    from typing import Any
 
     from bd.core.model import Bead, Snapshot
-
-T = TypeVar("T")
 
 
 def awaited(bead: Bead) -> list[str]:
@@ -55,17 +53,17 @@ def is_under(bead_id: str, root_id: str, snapshot: Snapshot) -> bool:
     return above == root_id and (bead_id == root_id or snapshot.exists(root_id))
 
 
-class Lineage(Generic[T]):
+class Lineage:
     """Values that beads inherit from their parents. `each` gives those of one parent, and is called once for each parent."""
 
     __slots__ = ("_above", "_each", "_snapshot")
 
-    def __init__(self, snapshot: Snapshot, each: Callable[[Bead], Iterable[T]]) -> None:
+    def __init__(self, snapshot: Snapshot, each: Callable[[Bead], Iterable[Any]]) -> None:
         self._snapshot = snapshot
         self._each = each
-        self._above: dict[str, tuple[T, ...]] = {}
+        self._above: dict[str, tuple[Any, ...]] = {}
 
-    def above(self, bead: Bead) -> tuple[T, ...]:
+    def above(self, bead: Bead) -> tuple[Any, ...]:
         """Return what all parents of a bead add, that of the nearest first."""
         climbed: list[Bead] = []
         seen = {bead.id}

@@ -7,8 +7,9 @@ below it.
 from __future__ import annotations
 
 from graphlib import CycleError, TopologicalSorter
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+from bd import TYPE_CHECKING
 from bd.core.queries import made_of
 from bd.policy.dag import Graph, awaited
 from bd.policy.readiness import Readiness

@@ -5,8 +5,7 @@ cli/derivations.py lists all derivations.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from bd import TYPE_CHECKING
 from bd.core.queries import is_calm
 from bd.policy.dag import Lineage
 from bd.policy.ranking import Ranking

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import re
 from functools import cached_property, lru_cache
-from typing import TYPE_CHECKING
 
+from bd import TYPE_CHECKING
 from bd.core.errors import DoesNotFit
 from bd.core.model import Overlay
 from bd.core.schema import AGENTS_DIR

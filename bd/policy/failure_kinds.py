@@ -5,13 +5,15 @@ One table for everybody who asks: retries, capacity, rests, the friction report,
 
 from __future__ import annotations
 
-from typing import Literal
-
+from bd import TYPE_CHECKING
 from bd.core.value import Value
 
-Whose = Literal["bead", "worker", "agent", "provider"]
-Rests = Literal["nobody", "account", "login", "installation"]
-Until = Literal["", "the provider is back", "a person has looked"]
+if TYPE_CHECKING:
+    from typing import Literal
+
+    Whose = Literal["bead", "worker", "agent", "provider"]
+    Rests = Literal["nobody", "account", "login", "installation"]
+    Until = Literal["", "the provider is back", "a person has looked"]
 
 _BACK: Until = "the provider is back"
 _LOOKED: Until = "a person has looked"

@@ -7,8 +7,9 @@ was closed don't count again. operations/friction_beads.py makes such beads.
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+from bd import TYPE_CHECKING
 from bd.core.errors import BdError
 from bd.core.schema import AGENTS_DIR
 from bd.core.times import duration_s, instant_of

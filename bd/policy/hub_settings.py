@@ -6,8 +6,9 @@ one key (core/settings.py), and what comes of one (the policy that reads it).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
+from bd import TYPE_CHECKING
 from bd.core.errors import BadInput
 from bd.core.nearest import nearest
 from bd.core.schema import AGENT_FIELDS, TYPES

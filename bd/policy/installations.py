@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+from bd import TYPE_CHECKING
 from bd.core.schema import CAPACITY_DIR
 from bd.core.versions import is_older
 from bd.policy.capacity import current_interval_s, held_by, is_away, silence_s

@@ -10,8 +10,8 @@ claim").
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import TYPE_CHECKING
 
+from bd import TYPE_CHECKING
 from bd.core.backoff import grown_s
 from bd.core.errors import AlreadyClosed, BadInput, StaleToken, WrongState
 from bd.core.times import instant_of, time_text

@@ -10,8 +10,7 @@ between two clocks of a fleet. The stamp counts only if both clocks can be belie
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from bd import TYPE_CHECKING
 from bd.core.times import SKEW_S, instant_of
 from bd.core.value import Value
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+from bd import TYPE_CHECKING
 from bd.core.errors import BadInput, Refused
 from bd.policy.capacity import is_known
 from bd.policy.permissions import REMEMBER, rights_of

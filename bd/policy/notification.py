@@ -8,8 +8,9 @@ commit (`key`, `by`, `at`, `right`), notifies, and records `done`. A right witho
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+from bd import TYPE_CHECKING
 from bd.core.times import instant_of, time_text
 from bd.policy.dag_progress import Dags
 from bd.policy.lifecycle import waits_for_human

@@ -6,8 +6,7 @@ What follows for its room is in capacity.py.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from bd import TYPE_CHECKING
 from bd.core.times import instant_of, time_text
 from bd.core.value import Value
 

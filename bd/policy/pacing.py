@@ -7,8 +7,9 @@ immediately. The interval is the longest wait: any wake-up ends it early.
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+from bd import TYPE_CHECKING
 from bd.core.backoff import grown_s
 from bd.core.times import instant_of, time_text
 

@@ -6,8 +6,7 @@ order of many, is in ranking.py. Only the hub's settings count, so that every cl
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from bd import TYPE_CHECKING
 from bd.core.queries import rank_of
 from bd.core.settings import hub_setting
 from bd.core.times import instant_of, time_text

@@ -10,9 +10,9 @@ the one that has waited longest (`longest_waiting_is_due`).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
 from zlib import crc32
 
+from bd import TYPE_CHECKING
 from bd.core.queries import LONGEST_CHAIN, made_of, rank_of
 from bd.core.times import instant_of
 from bd.policy.dag import chains

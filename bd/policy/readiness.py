@@ -8,8 +8,7 @@ retrying are derived here, never stored.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from bd import TYPE_CHECKING
 from bd.core.times import age_text, instant_of
 from bd.core.value import Value
 from bd.policy.dag import Graph, Lineage, awaited

@@ -7,8 +7,8 @@ decide whether the order goes by it; the record itself is only shown.
 from __future__ import annotations
 
 from itertools import chain
-from typing import TYPE_CHECKING
 
+from bd import TYPE_CHECKING
 from bd.core.pools import template_of
 from bd.core.settings import hub_setting
 from bd.core.value import Value

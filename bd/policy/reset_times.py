@@ -8,9 +8,9 @@ from __future__ import annotations
 import math
 import re
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo
 
+from bd import TYPE_CHECKING
 from bd.core.times import at_seconds, canonical_time, instant_of
 
 if TYPE_CHECKING:

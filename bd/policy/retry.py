@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from datetime import timedelta
 from math import ceil, isfinite
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+from bd import TYPE_CHECKING
 from bd.core.backoff import grown_s
 from bd.core.errors import BadInput, WrongState
 from bd.core.times import age_text, duration_s, instant_of, time_text

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from bd import TYPE_CHECKING
 from bd.core.known_keys import misspelt
 from bd.core.schema import AGENT_FIELDS
 from bd.core.times import duration_s

@@ -5,8 +5,9 @@ Values in, a plan out; bd/pool observes and acts. Names and limits are in core/p
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+from bd import TYPE_CHECKING
 from bd.core.backoff import grown_s
 from bd.policy import account_rest, capacity
 from bd.policy.eligibility import Eligibility, pause_of

@@ -7,11 +7,11 @@ lines are in schedule/crontab.py.
 from __future__ import annotations
 
 from datetime import UTC, timedelta
-from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from cronsim import CronSim, CronSimError
 
+from bd import TYPE_CHECKING
 from bd.core.errors import BadInput
 from bd.core.times import instant_of
 

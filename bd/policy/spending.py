@@ -6,8 +6,8 @@ Limits are in budget.py, sums over beads in core/costs.py.
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import TYPE_CHECKING
 
+from bd import TYPE_CHECKING
 from bd.core.costs import amount_of, attempts_of, reserved_of
 from bd.core.times import time_text
 

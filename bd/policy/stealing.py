@@ -7,8 +7,9 @@ nothing more for those who received some. operations/work_stealing.py makes the 
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+from bd import TYPE_CHECKING
 from bd.core.errors import BdError
 from bd.core.schema import AGENTS_DIR, CAPACITY_DIR
 from bd.core.times import SKEW_S, age_text, duration_s, duration_text, instant_of

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from bd import TYPE_CHECKING
 from bd.core.errors import BadInput
 from bd.core.times import duration_s
 

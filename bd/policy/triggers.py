@@ -9,8 +9,9 @@ from __future__ import annotations
 import json
 import re
 from fnmatch import fnmatchcase
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+from bd import TYPE_CHECKING
 from bd.core.errors import BadInput
 from bd.core.field_kinds import of_kind
 from bd.core.json_shapes import fits

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import re
 from ipaddress import ip_network
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+from bd import TYPE_CHECKING
 from bd.core.addresses import address_of, is_metadata, is_public, stands_for
 from bd.core.errors import BadInput
 

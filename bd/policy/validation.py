@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from typing import TYPE_CHECKING
 
+from bd import TYPE_CHECKING
 from bd.core.errors import BadInput, NotValidated
 from bd.core.times import time_text
 from bd.policy import lifecycle

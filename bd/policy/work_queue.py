@@ -5,8 +5,7 @@ The lists that ready, claim and poll start from. readiness.py decides what is re
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from bd import TYPE_CHECKING
 from bd.core.queries import Lineup, Resorted, Sought, Together
 from bd.core.times import instant_of
 from bd.policy.priority import starvation_limit_s

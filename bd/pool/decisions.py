@@ -5,8 +5,7 @@ policy/scaling.py decides the number of members. Times are in seconds, instants 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from bd import TYPE_CHECKING
 from bd.core.backoff import grown_s
 from bd.core.value import Value
 

@@ -5,8 +5,9 @@ A check that fails, takes too long or prints no number has no result: the pool s
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+from bd import TYPE_CHECKING
 from bd.notify import trusted_commands
 from bd.policy.scaling import demand, why_none
 

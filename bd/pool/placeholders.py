@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import re
 import shlex
-from typing import TYPE_CHECKING
 
+from bd import TYPE_CHECKING
 from bd.core.errors import WrongState
 
 if TYPE_CHECKING:

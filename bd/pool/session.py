@@ -13,8 +13,9 @@ import os
 import shlex
 import signal
 import subprocess
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+from bd import TYPE_CHECKING
 from bd.core import files
 from bd.core.errors import WrongState
 from bd.notify import trusted_commands

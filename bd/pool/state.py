@@ -8,8 +8,8 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-from typing import TYPE_CHECKING
 
+from bd import TYPE_CHECKING
 from bd.core import files, times
 from bd.core.errors import WrongState
 from bd.core.json_shapes import MAYBE_NUMBER, MAYBE_TEXT, fits

@@ -13,8 +13,9 @@ import socket
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from itertools import compress
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+from bd import TYPE_CHECKING
 from bd.core import times, urls
 from bd.core.errors import BdError
 from bd.core.ids import hub_name

@@ -6,8 +6,9 @@ Agents are confined, and so is what prepares and checks their work, because that
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+from bd import TYPE_CHECKING
 from bd.processes.environment import passed_on
 from bd.processes.sandbox import mounted, wrapped
 

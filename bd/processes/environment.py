@@ -7,7 +7,8 @@ gets nothing that leads there either: no variable of bd or git, and no credentia
 from __future__ import annotations
 
 from fnmatch import fnmatchcase
-from typing import TYPE_CHECKING
+
+from bd import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

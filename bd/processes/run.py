@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 import subprocess
 import tempfile
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+from bd import TYPE_CHECKING
 from bd.core.errors import BadInput
 from bd.processes.tree import ProcessTree
 

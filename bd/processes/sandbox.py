@@ -7,7 +7,9 @@ command works, {files}, the folder of its attempt, and {home}. The word {hidden}
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
+
+from bd import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

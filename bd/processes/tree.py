@@ -12,7 +12,8 @@ import signal
 import subprocess
 import sys
 import threading
-from typing import TYPE_CHECKING
+
+from bd import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

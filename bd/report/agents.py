@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from bd import TYPE_CHECKING
 from bd.core.schema import AGENTS_DIR, CAPACITY_DIR, CAPACITY_FIELDS
 from bd.core.times import instant_of
 from bd.policy import overload, reputation

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+from bd import TYPE_CHECKING
 from bd.core.schema import AGENTS_DIR, CAPACITY_DIR
 from bd.core.times import instant_of
 from bd.policy import overload

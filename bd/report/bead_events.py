@@ -5,8 +5,9 @@ Derived from what changed, not from what the commit claims, so that hand edits s
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+from bd import TYPE_CHECKING
 from bd.core.schema import DONE_STATUSES
 from bd.policy.lifecycle import waits_for_human
 from bd.report.commits import BY_HAND, who

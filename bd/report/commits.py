@@ -6,8 +6,9 @@ history); judges nothing.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+from bd import TYPE_CHECKING
 from bd.core.schema import BEADS_DIR
 from bd.core.times import time_of_seconds
 from bd.store import Entry

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+from bd import TYPE_CHECKING
 from bd.core.costs import amount_of, attempts_of
 from bd.policy.dag import Lineage
 
@@ -82,7 +83,7 @@ def sums(found: Iterator[Paid] | list[Paid], by: str, snapshot: Snapshot) -> lis
     return sorted(ordered, key=lambda group: str(group[by])) if by == "day" else ordered
 
 
-def _name(one: Paid, by: str, roots: Lineage[str]) -> str:
+def _name(one: Paid, by: str, roots: Lineage) -> str:
     if by == "bead":
         return one.bead.id
     if by == "day":

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
-from bd import __version__
+from bd import TYPE_CHECKING, __version__
 from bd.core import versions
 from bd.core.errors import BadInput, BdError, Damaged
 from bd.core.ids import is_prefix

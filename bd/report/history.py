@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+from bd import TYPE_CHECKING
 from bd.core.schema import FILE_LIMIT, bead_path, volume_of
 from bd.report import commits
 from bd.report.commits import BY_HAND, who

@@ -6,7 +6,8 @@ The frame, the style, and escaping; the callers fill in the content.
 from __future__ import annotations
 
 import html
-from typing import TYPE_CHECKING
+
+from bd import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from bd import TYPE_CHECKING
 from bd.core.model import Bead
 from bd.core.schema import FILE_LIMIT
 from bd.report import commits

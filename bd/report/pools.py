@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from bd import TYPE_CHECKING
 from bd.policy.capacity import duty_of, is_away
 from bd.policy.scaling import demand, why_none
 

@@ -5,8 +5,7 @@ Few lists need the hub's settings, so they are passed as a function.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from bd import TYPE_CHECKING
 from bd.core.errors import BadInput
 from bd.core.nearest import nearest
 from bd.core.queries import Lineup, Sought, made_of

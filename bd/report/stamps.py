@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from collections import deque
 from functools import lru_cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+from bd import TYPE_CHECKING
 from bd.core.times import at_seconds
 from bd.policy.clocks import Stamp
 from bd.store.git import commit_message

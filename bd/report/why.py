@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+from bd import TYPE_CHECKING
 from bd.core.queries import rank_of
 from bd.policy.eligibility import Eligibility
 from bd.policy.priority import tier_of

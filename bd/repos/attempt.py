@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import os
 import shutil
-from typing import TYPE_CHECKING
 
+from bd import TYPE_CHECKING
 from bd.core import times
 from bd.core.code_repos import PULL_REQUEST, repos_of
 from bd.core.errors import BdError, Refused, TryAgain

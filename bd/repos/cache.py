@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import contextlib
 import os
-from typing import TYPE_CHECKING
 
+from bd import TYPE_CHECKING
 from bd.core import files, urls
 from bd.core.code_repos import is_filter
 from bd.core.errors import TryAgain

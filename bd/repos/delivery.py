@@ -5,8 +5,9 @@ By fast-forward from the tip that the attempt began with, under a lease. Whateve
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+from bd import TYPE_CHECKING
 from bd.core.errors import BdError, RemoteUnreachable, TryAgain
 from bd.repos.branch_names import attempt_branch, refusal
 from bd.repos.cache import REMOTES, branches_at, cache_for, hub_branch_in

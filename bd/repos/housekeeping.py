@@ -8,8 +8,9 @@ from __future__ import annotations
 import os
 import shutil
 import stat
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+from bd import TYPE_CHECKING
 from bd.core import times
 from bd.core.code_repos import Repo
 from bd.core.errors import BdError

@@ -11,8 +11,9 @@ import os
 import re
 import shutil
 import tempfile
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+from bd import TYPE_CHECKING
 from bd.repos.cache import AUTHOR
 from bd.store.git.repository import GitFailed, GitTimeout
 

@@ -5,8 +5,9 @@ A repository rests after its setup has failed twice in a row, for an hour at fir
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+from bd import TYPE_CHECKING
 from bd.core import times
 from bd.core.code_repos import repos_of
 from bd.notify.command_pins import NOT_SEEN, changes, pinned, repos_asked_for

@@ -10,8 +10,9 @@ import contextlib
 import json
 import os
 import shutil
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+from bd import TYPE_CHECKING
 from bd.core import files
 from bd.core.errors import TryAgain
 from bd.core.json_shapes import MAYBE_TEXT, fits, json_value

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import contextlib
 import os
-from typing import TYPE_CHECKING
 
+from bd import TYPE_CHECKING
 from bd.core import files, times
 
 if TYPE_CHECKING:

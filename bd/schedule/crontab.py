@@ -11,8 +11,9 @@ import re
 import shlex
 import shutil
 import subprocess
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+from bd import TYPE_CHECKING
 from bd.core.errors import BadInput, Damaged, NotFound, TryAgain
 
 if TYPE_CHECKING:

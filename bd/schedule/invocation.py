@@ -11,8 +11,9 @@ import json
 import os
 import re
 import sys
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+from bd import TYPE_CHECKING
 from bd.core.errors import BadInput
 from bd.core.schema import METADATA_PATH
 from bd.schedule.agent_log import log_path

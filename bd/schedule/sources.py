@@ -5,8 +5,9 @@ from __future__ import annotations
 import hashlib
 from functools import partial
 from itertools import islice
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+from bd import TYPE_CHECKING
 from bd.core.errors import BdError
 from bd.operations.base import asked
 from bd.operations.plan import ApplyPlan

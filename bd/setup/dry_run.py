@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import tempfile
-from typing import TYPE_CHECKING
 
+from bd import TYPE_CHECKING
 from bd.core.identity import identify
 from bd.core.redaction import shown_url
 from bd.setup.hub import branch_for, init_of, refuse_unpushed, told_at_birth

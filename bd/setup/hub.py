@@ -5,8 +5,9 @@ from __future__ import annotations
 import contextlib
 import os
 import shutil
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+from bd import TYPE_CHECKING
 from bd.core import files
 from bd.core.errors import BadInput, Damaged, NoHub, RemoteUnreachable, ServerRefused, TryAgain
 from bd.core.identity import identify

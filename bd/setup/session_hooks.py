@@ -7,8 +7,9 @@ of bd's own. In a JSON file only the entries whose command is bd's are touched.
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+from bd import TYPE_CHECKING
 from bd.core.errors import BadInput
 
 if TYPE_CHECKING:

@@ -7,8 +7,8 @@ bd/policy/pacing.py), or a step of a write (bd/store/transaction).
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
+from bd import TYPE_CHECKING
 from bd.core.errors import NothingReady, ServerRefused, TryAgain
 from bd.core.times import time_text
 from bd.operations.base import asked

@@ -7,8 +7,9 @@ when the claim was made. It is brought there when it is listed, and when its hol
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+from bd import TYPE_CHECKING
 from bd.simulation.machine import START
 from bd.store.heartbeat.side_refs import CLAIMS
 

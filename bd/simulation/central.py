@@ -6,8 +6,8 @@ Both use the product's operations: a dispatcher claims for an agent, or routes b
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import TYPE_CHECKING
 
+from bd import TYPE_CHECKING
 from bd.core.times import time_text
 from bd.operations.base import asked
 from bd.operations.beads import Update

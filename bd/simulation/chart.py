@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from html import escape
-from typing import TYPE_CHECKING
 
+from bd import TYPE_CHECKING
 from bd.core.errors import BadInput
 from bd.simulation.table import time_text
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+from bd import TYPE_CHECKING
 from bd.core.errors import AgentOffline, BdError, NothingReady, ServerRefused, StaleToken, TryAgain
 from bd.core.settings import merge
 from bd.operations.reader import OperationReader

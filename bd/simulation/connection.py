@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+from bd import TYPE_CHECKING
 from bd.core.errors import RemoteUnreachable
 from bd.store.contract import PushAnswer, PushLine
 from bd.store.transaction import effects

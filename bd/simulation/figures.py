@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
+
+from bd import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

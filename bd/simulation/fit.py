@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import math
 from statistics import mean
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+from bd import TYPE_CHECKING
 from bd.core.costs import spent_of
 from bd.core.errors import NotFound
 from bd.core.schema import AGENTS_DIR, DONE_STATUSES

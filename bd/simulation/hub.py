@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from contextlib import closing
 from datetime import timedelta
-from typing import TYPE_CHECKING
 
+from bd import TYPE_CHECKING
 from bd.core.model import Bead, Snapshot
 from bd.core.schema import AGENT_FIELDS, agent_path
 from bd.core.times import instant_of

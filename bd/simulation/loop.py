@@ -7,7 +7,8 @@ resources, conditions and interruptions, and take twice the time for rests alone
 from __future__ import annotations
 
 import heapq
-from typing import TYPE_CHECKING
+
+from bd import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Generator

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING
 
+from bd import TYPE_CHECKING
 from bd.core import ids
 
 if TYPE_CHECKING:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING
 
+from bd import TYPE_CHECKING
 from bd.operations.base import asked
 from bd.operations.create import Create
 from bd.policy.pacing import AGAIN_S

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from bd import TYPE_CHECKING
 from bd.core.pools import pool_of
 from bd.policy.scaling import Member, Memory, planned
 from bd.pool import decisions, desired_size

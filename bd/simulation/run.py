@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import random
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+from bd import TYPE_CHECKING
 from bd.simulation.agent import Agent
 from bd.simulation.central import Dispatcher, Rebalancer
 from bd.simulation.figures import figures_of

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+from bd import TYPE_CHECKING
 from bd.core.settings import KEYS
 from bd.policy.liveness import FAR_INTERVAL_S
 from bd.policy.pacing import PEEK_FAR_S

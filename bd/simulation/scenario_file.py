@@ -5,8 +5,9 @@ A new key is a row of a table below, and a field of the value that it becomes (s
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
+from bd import TYPE_CHECKING
 from bd.compat.documents import entries_of
 from bd.core import ids
 from bd.core.errors import BadInput

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from bd import TYPE_CHECKING
 from bd.simulation.figures import percentile
 from bd.simulation.sweep import FALLS_BEHIND, HOLDS, OVER_LIMIT, WAITS_LONG, WHOLE, held
 

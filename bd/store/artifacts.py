@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import re
-from typing import TYPE_CHECKING
 
+from bd import TYPE_CHECKING
 from bd.core import urls
 from bd.core.errors import BadInput
 from bd.store.worktree.checkout import is_checked_out

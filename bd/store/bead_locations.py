@@ -5,8 +5,7 @@ This module finds the files of beads that are not active; it does not read them.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from bd import TYPE_CHECKING
 from bd.core.schema import ARCHIVE_DIR, bead_path
 from bd.store.hub_files import bead_id_of, entries_of
 

@@ -7,8 +7,8 @@ the write is on the hub, kept in this clone, or refused.
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING
 
+from bd import TYPE_CHECKING
 from bd.core import times
 from bd.core.errors import TryAgain
 from bd.core.identity import git_author

@@ -7,8 +7,7 @@ One test suite holds both to what is documented here (tests/contract).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from bd import TYPE_CHECKING
 from bd.core.value import Value
 
 if TYPE_CHECKING:

@@ -7,9 +7,8 @@ operations/upgrade.py.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
-from bd import __version__
+from bd import TYPE_CHECKING, __version__
 from bd.core import versions
 from bd.core.errors import Damaged, NewerFormat, NoHub, OlderFormat, TooOld
 from bd.core.schema import CONFIG_PATH, FILE_LIMIT

@@ -9,9 +9,9 @@ from __future__ import annotations
 import marshal
 import os
 from contextlib import suppress
-from typing import TYPE_CHECKING
 from zlib import crc32
 
+from bd import TYPE_CHECKING
 from bd.core import files
 from bd.core.errors import BadInput, FolderGone, NoHub
 from bd.core.schema import CONFIG_FIELDS, CONFIG_PATH, FILE_LIMIT

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from bd import TYPE_CHECKING
 from bd.core.times import time_of_seconds
 from bd.core.value import Value
 from bd.store.contract import VIEW

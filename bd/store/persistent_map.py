@@ -5,8 +5,10 @@ For what grows with a hub and is kept for many commits at once. A copy costs the
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import Generic, TypeVar
 from zlib import crc32
+
+from bd import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -6,8 +6,8 @@ If the hub refuses this clone as a whole, its writes stay in the offline queue (
 from __future__ import annotations
 
 from contextlib import ExitStack, suppress
-from typing import TYPE_CHECKING
 
+from bd import TYPE_CHECKING
 from bd.core.errors import TryAgain
 from bd.core.value import Value
 from bd.store.offline_queue import queued

@@ -12,8 +12,8 @@ import json
 import os
 from contextlib import ExitStack, suppress
 from functools import cached_property
-from typing import TYPE_CHECKING
 
+from bd import TYPE_CHECKING
 from bd.core import times
 from bd.core.errors import NoHub, NotFound, TryAgain
 from bd.core.json_shapes import MAYBE_TEXT, fits, json_value

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from bd import TYPE_CHECKING
 from bd.core.errors import BadInput, HubRewritten, NoHub, TryAgain
 from bd.core.schema import CONFIG_PATH
 from bd.store import rejected

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from types import MappingProxyType
-from typing import TYPE_CHECKING
 
+from bd import TYPE_CHECKING
 from bd.core.model import Bead, Damage, Snapshot
 from bd.core.schema import bead_path
 

@@ -5,8 +5,7 @@ They are only reported (report/doctor.py); a bd that can read them will carry th
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from bd import TYPE_CHECKING
 from bd.core.operation import UnknownOperation
 from bd.core.value import Value
 from bd.store.git import commit_message

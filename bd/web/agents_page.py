@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from bd import TYPE_CHECKING
 from bd.core.times import age_text, time_of_seconds
 from bd.report import html_page
 from bd.report.agents import names_of, records_of

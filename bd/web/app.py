@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from contextlib import asynccontextmanager, nullcontext
 from functools import partial
-from typing import TYPE_CHECKING
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.routing import Route as Place
 
+from bd import TYPE_CHECKING
 from bd.web import (
     agents_page,
     bead_lists,

@@ -8,8 +8,8 @@ from __future__ import annotations
 import os
 import stat
 from threading import Lock
-from typing import TYPE_CHECKING
 
+from bd import TYPE_CHECKING
 from bd.core import files as private_files
 from bd.core.errors import BdError
 from bd.repos.folders import made

@@ -15,8 +15,9 @@ import re
 import secrets
 from functools import lru_cache
 from hashlib import sha256
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+from bd import TYPE_CHECKING
 from bd.core.errors import BadInput
 from bd.core.ids import check_agent
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
 
+from bd import TYPE_CHECKING
 from bd.policy.dag import awaited
 from bd.policy.live_notes import notes_of
 from bd.policy.readiness import Readiness

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from starlette.responses import Response
 
+from bd import TYPE_CHECKING
 from bd.report import html_page
 from bd.report.board import board_page
 from bd.report.board.board import gather

@@ -6,8 +6,8 @@ They end with the server: a check that is given up says nothing about the output
 from __future__ import annotations
 
 from threading import Event, Lock
-from typing import TYPE_CHECKING
 
+from bd import TYPE_CHECKING
 from bd.core.errors import NotValidated
 from bd.policy import validation
 from bd.processes import run

@@ -7,10 +7,10 @@ answered before it was all there (413) ends soon after.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol
+
+from bd import TYPE_CHECKING
 
 if TYPE_CHECKING:
     import asyncio

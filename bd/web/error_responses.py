@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 import sys
 import traceback
-from typing import TYPE_CHECKING
 
 from starlette.responses import HTMLResponse, JSONResponse
 
+from bd import TYPE_CHECKING
 from bd.core.errors import BdError
 from bd.report import html_page
 from bd.web import layout

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import json
-from typing import TYPE_CHECKING
 
 from starlette.responses import Response, StreamingResponse
 
+from bd import TYPE_CHECKING
 from bd.web.feed import END, STALE, News
 from bd.web.routes import Route
 

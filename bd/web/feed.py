@@ -11,8 +11,9 @@ import sys
 import traceback
 from contextlib import closing, contextmanager
 from threading import Event, Lock, Thread
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+from bd import TYPE_CHECKING
 from bd.core import times
 from bd.core.errors import BdError
 from bd.policy.live_notes import reported

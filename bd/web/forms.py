@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
 from urllib.parse import parse_qsl
 
+from bd import TYPE_CHECKING
 from bd.core.errors import BadInput
 
 if TYPE_CHECKING:

@@ -7,8 +7,9 @@ to it.
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+from bd import TYPE_CHECKING
 from bd.brief.template import rendered
 from bd.core.errors import BadInput
 from bd.core.json_shapes import no_constant

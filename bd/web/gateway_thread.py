@@ -6,8 +6,8 @@ import sys
 import traceback
 from contextlib import closing
 from threading import Event, Thread
-from typing import TYPE_CHECKING
 
+from bd import TYPE_CHECKING
 from bd.core.errors import BdError
 from bd.web.gateways import Gateway
 from bd.worker.wait import turn_in_s

@@ -9,8 +9,9 @@ from __future__ import annotations
 import hashlib
 from http.client import HTTPConnection, HTTPException, HTTPSConnection
 from itertools import islice
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+from bd import TYPE_CHECKING
 from bd.core import urls
 from bd.core.backoff import grown_s
 from bd.core.errors import BadInput

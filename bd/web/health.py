@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from starlette.responses import JSONResponse, PlainTextResponse
 
-from bd import __version__
+from bd import TYPE_CHECKING, __version__
 from bd.report.metrics import prometheus
 from bd.report.metrics.metrics import measure
 from bd.web.routes import OPEN, Route

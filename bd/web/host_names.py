@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import ipaddress
 import socket
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
+
+from bd import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

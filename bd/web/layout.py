@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
 from urllib.parse import quote
 
+from bd import TYPE_CHECKING
 from bd.report import html_page
 from bd.report.html_page import Cell
 from bd.web.assets import path_of

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
 from starlette.responses import JSONResponse
 
+from bd import TYPE_CHECKING
 from bd.core.errors import BadInput
 from bd.core.ids import check_agent
 from bd.web.routes import Route

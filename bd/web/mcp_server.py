@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import re
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING
 
 import mcp_types as types
 from mcp.server.lowlevel.server import Server
@@ -18,7 +17,7 @@ from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp.shared.exceptions import MCPError
 from starlette.requests import Request
 
-from bd import __version__
+from bd import TYPE_CHECKING, __version__
 from bd.core.errors import BadInput, BdError
 from bd.web import request_guard
 from bd.web.api.endpoints import BY_NAME, ENDPOINTS, LARGE

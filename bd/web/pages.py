@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from starlette.responses import HTMLResponse
 
+from bd import TYPE_CHECKING
 from bd.core.times import time_text
 from bd.web import layout
 

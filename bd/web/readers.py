@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import asyncio
 from threading import Lock
-from typing import TYPE_CHECKING
 
+from bd import TYPE_CHECKING
 from bd.core.errors import BdError
 
 if TYPE_CHECKING:

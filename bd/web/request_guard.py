@@ -6,11 +6,12 @@ another site makes a browser send (CSRF).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from starlette.datastructures import MutableHeaders
 from starlette.requests import ClientDisconnect
 
+from bd import TYPE_CHECKING
 from bd.core.urls import Url, host_and_port, parsed
 from bd.web import authentication
 from bd.web.refusal import Refusal

@@ -5,7 +5,9 @@ A module with routes has a tuple `ROUTES`; app.py lists the modules.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
+
+from bd import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping

@@ -6,10 +6,10 @@ import asyncio
 import socket
 from contextlib import suppress
 from threading import Thread
-from typing import TYPE_CHECKING
 
 import uvicorn
 
+from bd import TYPE_CHECKING
 from bd.core.errors import BadInput
 from bd.web.app import application
 from bd.web.connections import MOST, Connection

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from starlette.responses import HTMLResponse, RedirectResponse
 
+from bd import TYPE_CHECKING
 from bd.web import authentication, forms, layout, request_guard
 from bd.web.pages import Page, framed
 from bd.web.refusal import Refusal

@@ -6,8 +6,9 @@ publishes the operation that `make(asked)` returns, in the person's name; `site.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+from bd import TYPE_CHECKING
 from bd.core.ids import hub_name
 from bd.operations.base import asked
 from bd.report.metrics.flow import flow_of

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING
+
+from bd import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from bd.report.metrics.flow import Flow

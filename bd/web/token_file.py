@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
 
+from bd import TYPE_CHECKING
 from bd.core import files
 from bd.core.errors import BadInput, NotFound
 from bd.store.local.lock import CloneLock

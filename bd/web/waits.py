@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import math
-from typing import TYPE_CHECKING
 
+from bd import TYPE_CHECKING
 from bd.web.feed import END
 from bd.web.refusal import Refusal
 from bd.worker.long_poll import HELD_S

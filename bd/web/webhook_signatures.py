@@ -15,7 +15,9 @@ import base64
 import binascii
 import hashlib
 import hmac
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
+
+from bd import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -9,10 +9,9 @@ somebody with write access has put into the hub.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from starlette.responses import JSONResponse
 
+from bd import TYPE_CHECKING
 from bd.compat.jsonl_import import event_of
 from bd.core.errors import BdError
 from bd.policy import triggers

@@ -7,8 +7,8 @@ publishes them all in one push (docs/protocol.md, "Many writers at once").
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING
 
+from bd import TYPE_CHECKING
 from bd.web.hub_thread import Room
 
 if TYPE_CHECKING:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse
 
+from bd import TYPE_CHECKING
 from bd.core.errors import BadInput
 from bd.core.schema import TYPES
 from bd.operations.beads import Comment

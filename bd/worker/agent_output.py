@@ -5,8 +5,7 @@ What the program says of itself, the result file and the exit code have to agree
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from bd import TYPE_CHECKING
 from bd.coding_agents import sessions, spending
 from bd.coding_agents.result import sentence_of
 from bd.coding_agents.sessions import Session

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import socket
-from typing import TYPE_CHECKING
 
+from bd import TYPE_CHECKING
 from bd.coding_agents import sessions
 from bd.worker.agent_output import AgentOutput
 from bd.worker.tally import Tally, session_note

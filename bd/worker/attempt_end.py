@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from bd import TYPE_CHECKING
 from bd.coding_agents import sessions
 from bd.core.errors import BdError
 from bd.policy.failure_kinds import NOT_OF_THE_BEAD

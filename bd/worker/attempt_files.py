@@ -6,8 +6,8 @@ It lies in the clone, or in this user's state folder where the command is isolat
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
 
+from bd import TYPE_CHECKING
 from bd.repos.folders import digest_of, state_folder
 from bd.schedule.invocation import hub_id
 

@@ -9,8 +9,8 @@ import contextlib
 import os
 import re
 import threading
-from typing import TYPE_CHECKING
 
+from bd import TYPE_CHECKING
 from bd.core import files
 
 if TYPE_CHECKING:

@@ -7,8 +7,9 @@ import os
 import subprocess
 import threading
 from collections.abc import Callable
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+from bd import TYPE_CHECKING
 from bd.core.errors import BadInput
 from bd.processes.tree import ProcessTree
 

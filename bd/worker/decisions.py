@@ -5,8 +5,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from bd import TYPE_CHECKING
 from bd.core.backoff import grown_s
 from bd.core.errors import BadInput, Damaged, NotFound, StaleToken, TryAgain
 from bd.core.value import Value

@@ -8,7 +8,8 @@ from __future__ import annotations
 import os
 from contextlib import contextmanager
 from threading import Event, Thread
-from typing import TYPE_CHECKING
+
+from bd import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import queue
-from typing import TYPE_CHECKING
+
+from bd import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from bd.core.runtime import Runtime

@@ -6,8 +6,9 @@ An observer has a name, `by`: its own commits do not confirm its clock.
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+from bd import TYPE_CHECKING
 from bd.core.errors import RemoteUnreachable, ServerRefused
 from bd.core.times import instant_of
 from bd.policy import clocks, liveness

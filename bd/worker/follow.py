@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from bd import TYPE_CHECKING
 from bd.core.errors import BdError
 from bd.policy.live_notes import reported
 from bd.worker.fleet_state import LOOK_EVERY_S

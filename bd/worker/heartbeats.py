@@ -7,8 +7,9 @@ heartbeat is a commit, at most every `BRANCH_EVERY_S`.
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+from bd import TYPE_CHECKING
 from bd.core import times, urls
 from bd.operations.base import asked
 from bd.operations.capacity_file import capacity_of

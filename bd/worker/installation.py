@@ -5,7 +5,8 @@ from __future__ import annotations
 import getpass
 import os
 import socket
-from typing import TYPE_CHECKING
+
+from bd import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from bd.worker.job import Command

@@ -6,8 +6,9 @@ Belongs here: what the worker asks of that API, and what an isolated command mus
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
+from bd import TYPE_CHECKING
 from bd.core.urls import local_path
 from bd.repos.folders import made, state_folder
 

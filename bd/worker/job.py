@@ -7,8 +7,9 @@ import os
 import shutil
 import socket
 import threading
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+from bd import TYPE_CHECKING
 from bd.core import times
 from bd.policy.advisory_claims import renewal_s
 from bd.policy.liveness import MISSED_BEATS, NEAR_INTERVAL_S, RECORD_EVERY_S

@@ -5,8 +5,7 @@ bd/repos does the work; the job knows the workspace as a folder and a preparatio
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from bd import TYPE_CHECKING
 from bd.brief.brief import brief_of
 from bd.brief.part import Part
 from bd.brief.verbs import commands

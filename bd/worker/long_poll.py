@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import json
 from http.client import HTTPConnection, HTTPException, HTTPSConnection
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 from urllib.parse import urlencode
 
+from bd import TYPE_CHECKING
 from bd.core import urls
 from bd.core.errors import BadInput, Refused
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import contextlib
 import shutil
-from typing import TYPE_CHECKING
 
+from bd import TYPE_CHECKING
 from bd.core import times
 from bd.core.errors import (
     BdError,

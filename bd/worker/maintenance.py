@@ -12,8 +12,8 @@ import math
 import os
 import shutil
 from itertools import chain
-from typing import TYPE_CHECKING
 
+from bd import TYPE_CHECKING
 from bd.core import times
 from bd.core.errors import BdError
 from bd.operations.archive import Archive

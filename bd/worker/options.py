@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
+
+from bd import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from bd.worker.job import Command

@@ -6,8 +6,9 @@ The command's format decides the class: PlainOutput reads lines of any command, 
 from __future__ import annotations
 
 from collections import deque
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
+from bd import TYPE_CHECKING
 from bd.coding_agents.result import report_in
 from bd.core.redaction import masked
 from bd.worker.result import DONE, FAILED, outcome_of

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from bd import TYPE_CHECKING
 from bd.core.errors import BdError
 from bd.core.json_shapes import MAYBE_NUMBER, MAYBE_TEXT
 from bd.core.times import duration_s

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+from bd import TYPE_CHECKING
 from bd.core import times
 from bd.core.json_shapes import MAYBE_TEXT
 from bd.notify.hooks import tell as tell_people

@@ -6,8 +6,8 @@ The preparation runs in a thread of its own, so that heartbeats go on and other 
 from __future__ import annotations
 
 import threading
-from typing import TYPE_CHECKING
 
+from bd import TYPE_CHECKING
 from bd.core.errors import BdError
 from bd.processes import run
 from bd.worker.result import RELEASED, Outcome

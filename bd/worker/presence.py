@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import os
-from typing import TYPE_CHECKING
 
+from bd import TYPE_CHECKING
 from bd.store.local.lock import CloneLock
 
 if TYPE_CHECKING:

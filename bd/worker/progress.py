@@ -5,8 +5,7 @@ The last 20 are stored in the bead by the commit that ends the attempt.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from bd import TYPE_CHECKING
 from bd.core import times
 from bd.core.json_shapes import MAYBE_TEXT, fits
 

@@ -6,8 +6,9 @@ import json
 import os
 import stat
 from collections.abc import Callable
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+from bd import TYPE_CHECKING
 from bd.core.json_shapes import NUMBER, fits, no_constant
 from bd.core.nearest import nearest
 from bd.core.redaction import masked, masked_value

@@ -8,8 +8,9 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
+from bd import TYPE_CHECKING
 from bd.brief.brief import brief_of
 from bd.brief.verbs import commands
 from bd.core import files

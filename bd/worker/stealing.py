@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from bd import TYPE_CHECKING
 from bd.operations.base import asked
 from bd.operations.work_stealing import Rebalance
 from bd.policy import stealing

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from bd import TYPE_CHECKING
 from bd.repos.standing import names_of, stopped_repos
 
 if TYPE_CHECKING:

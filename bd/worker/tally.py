@@ -10,8 +10,8 @@ import json
 import os
 import shutil
 import threading
-from typing import TYPE_CHECKING
 
+from bd import TYPE_CHECKING
 from bd.coding_agents import sessions
 from bd.core import files
 from bd.core.costs import attempts_of

@@ -11,10 +11,10 @@ import ssl
 from base64 import b64encode
 from http.client import HTTPConnection, HTTPSConnection
 from threading import Event, Timer
-from typing import TYPE_CHECKING
 from urllib.parse import quote, unquote_to_bytes, urljoin
 from urllib.request import getproxies, proxy_bypass
 
+from bd import TYPE_CHECKING
 from bd.core import urls
 from bd.core.addresses import address_of
 

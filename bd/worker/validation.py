@@ -9,8 +9,9 @@ import json
 import os
 import sys
 from http.client import HTTPException
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+from bd import TYPE_CHECKING
 from bd.core import urls
 from bd.core.backoff import grown_s
 from bd.core.errors import BadInput, BdError

@@ -6,8 +6,8 @@ It is started and given up here, and its verdict becomes an outcome; validation.
 from __future__ import annotations
 
 import threading
-from typing import TYPE_CHECKING
 
+from bd import TYPE_CHECKING
 from bd.core.errors import BdError
 from bd.policy import validation
 from bd.processes import run

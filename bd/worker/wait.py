@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from itertools import islice
-from typing import TYPE_CHECKING
 
+from bd import TYPE_CHECKING
 from bd.core.errors import NothingReady, RemoteUnreachable
 from bd.policy.eligibility import Eligibility
 from bd.policy.pacing import again_in_s

@@ -9,8 +9,8 @@ from __future__ import annotations
 import os
 from importlib.util import find_spec
 from threading import Event, Thread
-from typing import TYPE_CHECKING
 
+from bd import TYPE_CHECKING
 from bd.core import urls
 from bd.store.git.porcelain import is_ref
 

@@ -5,8 +5,7 @@ Used by everything that waits (wait.py, loop.py, follow.py). Costs no commit.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from bd import TYPE_CHECKING
 from bd.worker.pacing_state import Peeking, tip_or_none
 from bd.worker.wakeup import Alarm
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from bd import TYPE_CHECKING
 from bd.cli.commands.agent_view import show_one, show_roles, show_table
 from bd.cli.spec import AGENT, Argument, Command, Flag, Group, Option, list_option, one_of, real_number, whole_number
 from bd.cli.values import flat

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from bd import TYPE_CHECKING
 from bd.cli.app import SIGNS
 from bd.cli.output import escaped, sentence
 from bd.core.times import age_text, duration_text, instant_of

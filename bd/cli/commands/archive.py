@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from bd import TYPE_CHECKING
 from bd.cli.spec import Command, Flag, Option, whole_number
 from bd.core.times import duration_s
 from bd.operations.archive import LIMIT, Archive

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from itertools import islice
-from typing import TYPE_CHECKING
 
+from bd import TYPE_CHECKING
 from bd.cli import bead_lines
 from bd.cli.lookup import id_to_filter_by
 from bd.cli.spec import PRIORITY, Flag, Option, list_option

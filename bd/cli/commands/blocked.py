@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from bd import TYPE_CHECKING
 from bd.cli.lookup import id_to_filter_by
 from bd.cli.spec import Command, Option
 from bd.compat import bead_json

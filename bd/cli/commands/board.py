@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import gc
 import sys
-from typing import TYPE_CHECKING
 
+from bd import TYPE_CHECKING
 from bd.cli.app import SIGNS
 from bd.cli.output import LivePage
 from bd.cli.spec import Command, Flag, Option

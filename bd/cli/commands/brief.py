@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from bd import TYPE_CHECKING
 from bd.brief.brief import brief_of
 from bd.cli.lookup import bead_of
 from bd.cli.spec import Argument, Command

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from bd import TYPE_CHECKING
 from bd.cli.spec import Argument, Command, Flag, Option
 from bd.operations.close import Cancel
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
 
+from bd import TYPE_CHECKING
 from bd.cli.claim_attempts import claim_best
 from bd.cli.output import escaped
 from bd.cli.spec import Argument, Command, Flag, Option, whole_number

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
 
+from bd import TYPE_CHECKING
 from bd.cli.output import progress_bar
 from bd.cli.spec import Argument, Command, Option
 from bd.core.redaction import shown_url

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
 
+from bd import TYPE_CHECKING
 from bd.cli.close_output import given_output
 from bd.cli.spec import Argument, Command, Flag, Option
 from bd.cli.validation import seals_of

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from bd import TYPE_CHECKING
 from bd.cli.completion import SHELLS, candidates
 from bd.cli.spec import Argument, Command, one_of
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import re
-from typing import TYPE_CHECKING
 
+from bd import TYPE_CHECKING
 from bd.cli.columns import GAP, cells, cut
 from bd.cli.spec import Argument, Command, Flag, Group
 from bd.core.errors import BadInput

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from bd import TYPE_CHECKING
 from bd.cli.lookup import bead_of
 from bd.cli.spec import Argument, Command, Option, one_of, real_number, whole_number
 from bd.core import times

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING
 
+from bd import TYPE_CHECKING
 from bd.cli.commands.bead_list import FILTERS, wanted_of
 from bd.cli.spec import Command, Flag, list_option
 from bd.core.queries import Lineup

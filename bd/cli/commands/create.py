@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from bd import TYPE_CHECKING
 from bd.cli.bead_options import BODY_FILE, LONG_TEXTS, filled, options, typed_fields
 from bd.cli.output import escaped
 from bd.cli.repo_names import warn_of_unknown_repo

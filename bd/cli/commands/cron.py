@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import shutil
-from typing import TYPE_CHECKING
 
+from bd import TYPE_CHECKING
 from bd.cli.spec import Argument, Command, Flag, Group, Option
 from bd.core.errors import BadInput, NoIdentity
 from bd.core.ids import hub_name

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING
 
+from bd import TYPE_CHECKING
 from bd.cli.questions import is_confirmed
 from bd.cli.spec import Argument, Command, Flag
 from bd.operations.beads import Delete

@@ -6,8 +6,8 @@ import contextlib
 import secrets
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from bd import TYPE_CHECKING
 from bd.cli import coding_demo, factory_demo
 from bd.cli.output import escaped
 from bd.cli.spec import PATH, Command, Flag, Option, whole_number

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+from bd import TYPE_CHECKING
 from bd.cli.output import escaped
 from bd.cli.spec import INTEGER, Argument, Command, Flag, Group, Option, one_of
 from bd.compat import bead_json

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from bd import TYPE_CHECKING
 from bd.cli.columns import cut
 from bd.cli.commands.edit import edited
 from bd.cli.lookup import bead_of

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
 
+from bd import TYPE_CHECKING
 from bd.cli.questions import is_confirmed
 from bd.cli.spec import Command, Flag
 from bd.core import versions

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from bd import TYPE_CHECKING
 from bd.cli.commands.sync import synchronise
 from bd.cli.spec import Argument, Command
 from bd.core.errors import BadInput

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 import sys
 import tempfile
-from typing import TYPE_CHECKING
 
+from bd import TYPE_CHECKING
 from bd.cli.lookup import bead_of
 from bd.cli.questions import open_editor
 from bd.cli.spec import Argument, Command

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from typing import TYPE_CHECKING
 
+from bd import TYPE_CHECKING
 from bd.cli.output import json_safe
 from bd.cli.spec import Command, Flag, Option
 from bd.compat.jsonl_export import lines_of, records_of, write_whole

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from bd import TYPE_CHECKING
 from bd.cli.spec import DURATION, Command, Flag, Option, real_number, whole_number
 from bd.operations.friction_beads import TellFriction
 from bd.policy.friction import Rules, causes, rules_of

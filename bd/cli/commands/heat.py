@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
+from bd import TYPE_CHECKING
 from bd.cli.spec import NUMBER, Argument, Command, Option
 from bd.core.errors import BadInput
 from bd.operations.heat import Heat

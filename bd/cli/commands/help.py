@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from bd import TYPE_CHECKING
 from bd.cli.click_commands import TITLES
 from bd.cli.global_options import NAMES
 from bd.cli.reference import every_command, write_pages

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
 
+from bd import TYPE_CHECKING
 from bd.cli.output import escaped
 from bd.cli.spec import Argument, Command, Option, whole_number
 from bd.core import ids

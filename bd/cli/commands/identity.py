@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import os
-from typing import TYPE_CHECKING
 
+from bd import TYPE_CHECKING
 from bd.cli.output import escaped
 from bd.cli.spec import Argument, Command, Group, Option, list_option
 from bd.cli.values import flat

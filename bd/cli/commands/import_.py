@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
 
+from bd import TYPE_CHECKING
 from bd.cli.spec import Argument, Command, Flag, Option, one_of
 from bd.compat import agent_files
 from bd.compat.go_workspace import read

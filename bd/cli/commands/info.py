@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from bd import __version__
+from bd import TYPE_CHECKING, __version__
 from bd.cli.lookup import bead_of
 from bd.cli.spec import Argument, Command, Flag
 from bd.compat.context_refs import context_of, printed

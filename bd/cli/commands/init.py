@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import re
-from typing import TYPE_CHECKING
 
+from bd import TYPE_CHECKING
 from bd.cli.spec import Argument, Command, Option
 from bd.core import ids
 from bd.core.errors import BadInput

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING
 
+from bd import TYPE_CHECKING
 from bd.cli.lookup import bead_of
 from bd.cli.spec import Argument, Command, Group
 from bd.core.errors import BadInput

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from bd import TYPE_CHECKING
 from bd.cli.commands.bead_list import FILTERS, show_list, wanted_of
 from bd.cli.output import escaped
 from bd.cli.spec import Command, Flag, Option, list_option, whole_number

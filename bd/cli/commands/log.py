@@ -5,8 +5,8 @@ from __future__ import annotations
 import gc
 import json
 import sys
-from typing import TYPE_CHECKING
 
+from bd import TYPE_CHECKING
 from bd.cli.columns import cells, cut
 from bd.cli.output import escaped, json_safe
 from bd.cli.spec import Command, Flag, Option, whole_number

@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 import sys
 from importlib.util import find_spec
-from typing import TYPE_CHECKING
 
+from bd import TYPE_CHECKING
 from bd.cli.output import escaped
 from bd.cli.serving import listening, site_of
 from bd.cli.spec import Command, Flag

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING
 
+from bd import TYPE_CHECKING
 from bd.cli.output import escaped
 from bd.cli.spec import Command, Flag, Option
 from bd.core.errors import BadInput

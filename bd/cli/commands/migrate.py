@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
 
+from bd import TYPE_CHECKING
 from bd.cli.commands.import_ import progress_of, tell, words_of
 from bd.cli.spec import Argument, Command, Flag, Option
 from bd.compat.go_workspace import look, sources

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
 
+from bd import TYPE_CHECKING
 from bd.brief.brief import brief_of
 from bd.brief.template import rendered
 from bd.cli import agent_guide

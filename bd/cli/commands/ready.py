@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from bd import TYPE_CHECKING
 from bd.cli.bead_lines import at_it
 from bd.cli.claim_attempts import claim_first
 from bd.cli.commands.bead_list import FILTERS, show_list, wanted_of

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import gc
-from typing import TYPE_CHECKING
 
+from bd import TYPE_CHECKING
 from bd.cli.app import SIGNS
 from bd.cli.output import escaped
 from bd.cli.spec import DURATION, Command, Flag, Group, Option

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from bd import TYPE_CHECKING
 from bd.cli.output import progress_bar
 from bd.cli.simulate_options import SCENARIO, SWEEP, refuse_with, scenario_of
 from bd.cli.spec import DURATION, PATH, Command, Flag, Option, real_number

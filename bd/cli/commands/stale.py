@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import TYPE_CHECKING
 
+from bd import TYPE_CHECKING
 from bd.cli.commands.bead_list import show_list
 from bd.cli.spec import Command, Option, list_option, whole_number
 from bd.cli.values import flat

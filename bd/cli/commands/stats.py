@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from bd import TYPE_CHECKING
 from bd.cli.output import sentence
 from bd.cli.spec import Command
 from bd.compat import bead_json

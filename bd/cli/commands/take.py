@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import shlex
-from typing import TYPE_CHECKING
 
+from bd import TYPE_CHECKING
 from bd.cli.lookup import bead_of
 from bd.cli.output import escaped
 from bd.cli.spec import Argument, Command, Option

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from bd import __version__
+from bd import TYPE_CHECKING, __version__
 from bd.cli.spec import Command
 
 if TYPE_CHECKING:

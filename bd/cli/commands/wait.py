@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import gc
 import os
-from typing import TYPE_CHECKING
 
+from bd import TYPE_CHECKING
 from bd.cli.spec import DURATION, Command, Option
 from bd.core.errors import BadInput
 from bd.worker.long_poll import server_of, token_of

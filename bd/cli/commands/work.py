@@ -7,8 +7,8 @@ import os
 import shutil
 import signal
 from difflib import get_close_matches
-from typing import TYPE_CHECKING
 
+from bd import TYPE_CHECKING
 from bd.cli import isolated_work
 from bd.cli.output import escaped
 from bd.cli.spec import DURATION, FOLDER, Argument, Command, Flag, Option, whole_number

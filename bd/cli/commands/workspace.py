@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
 
+from bd import TYPE_CHECKING
 from bd.cli.lookup import whole_id
 from bd.cli.output import escaped
 from bd.cli.spec import DURATION, Argument, Command, Flag, Group, Option

@@ -7,8 +7,9 @@
 from __future__ import annotations
 
 import contextlib
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+from bd import TYPE_CHECKING
 from bd.core.errors import BadInput, NotFound
 from bd.core.times import instant_of
 from bd.policy.clocks import Stamp

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+from bd import TYPE_CHECKING
 from bd.core.schema import BEADS_DIR, FILE_LIMIT
 from bd.store.hub_files import bead_id_of
 from bd.store.yaml import codec

@@ -6,8 +6,9 @@ other begins.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+from bd import TYPE_CHECKING
 from bd.report.audit import rules
 
 if TYPE_CHECKING:

@@ -5,8 +5,9 @@ Heartbeats leave no commits: whoever frees a claim names its last sign, and the 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+from bd import TYPE_CHECKING
 from bd.core.times import SKEW_S, duration_text, instant_of
 from bd.policy import liveness
 

@@ -5,8 +5,9 @@ The five kinds that the factory demo ends with. metrics.py counts failures, audi
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+from bd import TYPE_CHECKING
 from bd.policy.dag_progress import is_spawned
 
 if TYPE_CHECKING:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+from bd import TYPE_CHECKING
 from bd.core.errors import NoHub
 from bd.core.schema import BEAD_FIELDS, BEADS_DIR, DONE_STATUSES
 from bd.report.audit.audit import examine

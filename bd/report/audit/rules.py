@@ -6,8 +6,9 @@ combination in audit.py.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+from bd import TYPE_CHECKING
 from bd.core.errors import BadInput
 from bd.core.ids import agent_from_person
 from bd.core.times import canonical_time, instant_of

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+from bd import TYPE_CHECKING
 from bd.core.pools import pool_of
 from bd.core.schema import AGENTS_DIR, CONFIG_PATH, FILE_LIMIT
 from bd.core.settings import of_hub

@@ -6,8 +6,9 @@ Nothing in it changes with time alone except what the clock decides: the boards 
 from __future__ import annotations
 
 from itertools import islice
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+from bd import TYPE_CHECKING
 from bd.core.ids import hub_name
 from bd.core.queries import made_of
 from bd.core.times import instant_of, time_of_seconds

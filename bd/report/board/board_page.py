@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from bd import TYPE_CHECKING
 from bd.report import html_page
 from bd.report.board.board import SHOWN, Board, Entry
 from bd.report.board.markdown import flow_words, stamp

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
+from bd import TYPE_CHECKING
 from bd.core.times import instant_of
 from bd.report.board.board import SHOWN, Board, Entry, shown
 from bd.report.metrics.charts import share_text, spread_text

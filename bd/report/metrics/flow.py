@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+from bd import TYPE_CHECKING
 from bd.core.json_shapes import fits
 from bd.core.times import instant_of
 from bd.report import log

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+from bd import TYPE_CHECKING
 from bd.core.times import time_of_seconds, time_text
 from bd.policy.budget import remaining
 from bd.policy.capacity import limit_of

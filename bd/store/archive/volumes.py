@@ -12,8 +12,8 @@ from __future__ import annotations
 
 import re
 from functools import cache
-from typing import TYPE_CHECKING
 
+from bd import TYPE_CHECKING
 from bd.core.schema import is_volume, volume_of
 from bd.core.value import Value
 from bd.store.contract import Entry

@@ -10,8 +10,8 @@ computed here, by the derivations the cache was given, and written once the call
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import TYPE_CHECKING
 
+from bd import TYPE_CHECKING
 from bd.core.known_keys import UnknownKey
 from bd.core.model import Damage
 from bd.core.queries import recounted

@@ -5,8 +5,7 @@ This module finds beads by them, and drops them in time: `outdated` (core/querie
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from bd import TYPE_CHECKING
 from bd.core.model import Bead
 from bd.core.queries import Settled, outdated
 from bd.store.cache.rows import WAITS, head_of

@@ -7,10 +7,10 @@ fingerprint has its own cache, and two versions of bd on one clone don't disturb
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
 from zlib import crc32
 
 import bd
+from bd import TYPE_CHECKING
 from bd.core.versions import modules_below
 
 if TYPE_CHECKING:

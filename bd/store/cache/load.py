@@ -14,8 +14,8 @@ import marshal
 import os
 import subprocess
 import sys
-from typing import TYPE_CHECKING
 
+from bd import TYPE_CHECKING
 from bd.store.archive.volumes import shelf_of
 from bd.store.cache.rows import Packed, packed
 from bd.store.contract import Entry

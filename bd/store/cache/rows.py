@@ -9,9 +9,9 @@ does not read their texts. What beads are found, counted and ordered by is in co
 from __future__ import annotations
 
 import marshal
-from typing import TYPE_CHECKING
 from zlib import crc32
 
+from bd import TYPE_CHECKING
 from bd.core.costs import spent_of
 from bd.core.known_keys import unknown_keys
 from bd.core.queries import is_calm, made_of, rank_of

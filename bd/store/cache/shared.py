@@ -9,8 +9,9 @@ from __future__ import annotations
 import marshal
 from bisect import bisect_right
 from itertools import accumulate
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+from bd import TYPE_CHECKING
 from bd.core.costs import Spent, spent_of
 from bd.core.model import Bead, Damage
 from bd.core.queries import awaits, mentions

@@ -7,7 +7,8 @@ arguments, and the replay reads the commit's difference.
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+
+from bd import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

@@ -9,8 +9,8 @@ import contextlib
 import os
 import shutil
 import warnings
-from typing import TYPE_CHECKING
 
+from bd import TYPE_CHECKING
 from bd.core import urls
 from bd.core.errors import BadInput, NoHub, NotFound, TryAgain
 from bd.core.redaction import shown_url

@@ -8,7 +8,8 @@ are not.
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+
+from bd import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import os
 from contextlib import suppress
-from typing import TYPE_CHECKING
 
+from bd import TYPE_CHECKING
 from bd.core.errors import HubRewritten, TryAgain
 from bd.store.contract import PUBLISHED, Fetched
 from bd.store.git.push import list_remote, silent, unreachable

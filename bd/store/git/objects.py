@@ -10,8 +10,8 @@ from __future__ import annotations
 import os
 import zlib
 from _thread import get_ident
-from typing import TYPE_CHECKING
 
+from bd import TYPE_CHECKING
 from bd.core.errors import BadInput, Damaged, TryAgain
 from bd.core.schema import volume_of
 from bd.store.archive.volumes import shelf_of

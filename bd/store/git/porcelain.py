@@ -7,8 +7,8 @@ worktree/checkout.py run git.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
+from bd import TYPE_CHECKING
 from bd.core.errors import Damaged
 from bd.store.contract import Entry, PushLine
 from bd.store.object_names import is_oid

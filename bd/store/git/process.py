@@ -12,7 +12,8 @@ import select
 import signal
 from contextlib import suppress
 from time import monotonic
-from typing import TYPE_CHECKING
+
+from bd import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -5,8 +5,7 @@ The result is read from `push --porcelain`, one line per ref; the exit status is
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from bd import TYPE_CHECKING
 from bd.core.errors import RemoteUnreachable
 from bd.store.contract import PushLine
 from bd.store.git import server_words

@@ -6,8 +6,8 @@ If the hub has no remote, this repository is the server, and a push is one ref t
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING
 
+from bd import TYPE_CHECKING
 from bd.store.contract import ZERO, Fetched, PushAnswer, PushLine
 from bd.store.git.fetch import Fetching
 from bd.store.git.push import list_remote, push, silent

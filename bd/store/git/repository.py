@@ -9,8 +9,8 @@ Settings and variables are in environment.py, running a process in process.py. E
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
 
+from bd import TYPE_CHECKING
 from bd.core import files
 from bd.core.errors import BadInput, BdError, Damaged, NoHub, TryAgain
 from bd.store.contract import ZERO, Entry

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import os
 import re
-from typing import TYPE_CHECKING
 
+from bd import TYPE_CHECKING
 from bd.core import urls
 from bd.core.errors import RemoteUnreachable, ServerRefused
 from bd.core.value import Value

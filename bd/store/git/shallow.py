@@ -5,8 +5,7 @@ replay.py decides when it is needed.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from bd import TYPE_CHECKING
 from bd.store.git.repository import FETCH_FLAGS
 
 if TYPE_CHECKING:

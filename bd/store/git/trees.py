@@ -6,8 +6,8 @@ The format of one tree; objects.py reads and writes objects.
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING
 
+from bd import TYPE_CHECKING
 from bd.core.value import Value
 
 if TYPE_CHECKING:

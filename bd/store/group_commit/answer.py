@@ -5,8 +5,7 @@ Both directions. local.py transports answers within a clone, verdict_trailers.py
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from bd import TYPE_CHECKING
 from bd.core import errors
 from bd.core.errors import BdError
 from bd.core.json_shapes import MAYBE_TEXT, fits

@@ -7,8 +7,8 @@ carried out, whoever did it, so no clone does it again. It counts for a day (`KE
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import TYPE_CHECKING
 
+from bd import TYPE_CHECKING
 from bd.core import times
 from bd.core.errors import KeyReused, NotFound
 from bd.core.value import Value

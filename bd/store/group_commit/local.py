@@ -9,8 +9,7 @@ The entries themselves are in local/journal.py, the decisions in batch.py.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from bd import TYPE_CHECKING
 from bd.core.settings import PROCESS_KEYS
 from bd.core.versions import same_rules
 

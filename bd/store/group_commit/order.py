@@ -6,8 +6,7 @@ with every tip, so it favours no clock, name or clone.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from bd import TYPE_CHECKING
 from bd.store.object_names import name_of
 
 if TYPE_CHECKING:

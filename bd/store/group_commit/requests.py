@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import json
 from contextlib import suppress
-from typing import TYPE_CHECKING
 
+from bd import TYPE_CHECKING
 from bd.core import times, versions
 from bd.core.errors import BdError, RemoteUnreachable, ServerRefused
 from bd.core.json_shapes import json_value

@@ -7,8 +7,8 @@ the conclusions.
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
 
+from bd import TYPE_CHECKING
 from bd.core.json_shapes import fits, json_value
 from bd.core.value import Value
 from bd.store.git import commit_message

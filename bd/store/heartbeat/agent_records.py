@@ -5,8 +5,7 @@ Only the keys of a capacity file are kept, each with a value of its type; everyt
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from bd import TYPE_CHECKING
 from bd.core.schema import CAPACITY_FIELDS, is_agent
 from bd.store.yaml.types import Plain, WrongKind, typed
 

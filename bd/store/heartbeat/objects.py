@@ -8,8 +8,8 @@ objects are the same everywhere, a name alone also tells when the heartbeat was 
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
+from bd import TYPE_CHECKING
 from bd.core.errors import TryAgain
 from bd.core.versions import HEARTBEAT
 from bd.store.object_names import name_of

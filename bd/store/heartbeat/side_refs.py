@@ -10,8 +10,8 @@ from __future__ import annotations
 import json
 import os
 from contextlib import suppress
-from typing import TYPE_CHECKING
 
+from bd import TYPE_CHECKING
 from bd.core import versions
 from bd.core.errors import RemoteUnreachable
 from bd.core.json_shapes import MAYBE_NUMBER, MAYBE_TEXT, fits, json_value

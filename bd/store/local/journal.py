@@ -11,8 +11,8 @@ from __future__ import annotations
 import json
 import os
 from contextlib import suppress
-from typing import TYPE_CHECKING
 
+from bd import TYPE_CHECKING
 from bd.core import files, versions
 from bd.core.json_shapes import json_value
 

@@ -6,7 +6,8 @@ Times are those of the machine's boot-time clock: it can't be set, and after a r
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import TYPE_CHECKING
+
+from bd import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from bd.core.runtime import Runtime

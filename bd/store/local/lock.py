@@ -7,8 +7,8 @@ the same kind of file. Elsewhere it is filelock.
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
 
+from bd import TYPE_CHECKING
 from bd.core.errors import LockTimeout, TryAgain
 
 try:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 from contextlib import suppress
 from functools import cached_property
-from typing import TYPE_CHECKING
 
+from bd import TYPE_CHECKING
 from bd.core import files
 from bd.store.local.journal import Journal
 from bd.store.local.lock import CloneLock

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import threading
-from typing import TYPE_CHECKING
 
+from bd import TYPE_CHECKING
 from bd.core import versions
 from bd.core.errors import LockTimeout
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from bd import TYPE_CHECKING
 from bd.store.memory.local_state import MemoryState, SharedState
 from bd.store.memory.repository import MemoryRepository
 from bd.store.memory.server import MemoryRemote, MemoryServer

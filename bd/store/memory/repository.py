@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from bd import TYPE_CHECKING
 from bd.core.errors import Damaged, TryAgain
 from bd.core.schema import volume_of
 from bd.store.archive.volumes import shelf_of

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import threading
-from typing import TYPE_CHECKING
 
+from bd import TYPE_CHECKING
 from bd.core.errors import HubRewritten
 from bd.store.contract import PUBLISHED, Fetched, PushAnswer, PushLine
 from bd.store.memory.repository import MemoryRepository

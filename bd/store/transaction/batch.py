@@ -8,8 +8,8 @@ and fails alone. Whose turn it is, the push and its outcome belong to driver.py.
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING
 
+from bd import TYPE_CHECKING
 from bd.core import times
 from bd.core.errors import BdError
 from bd.core.value import Value

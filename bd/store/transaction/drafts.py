@@ -6,8 +6,7 @@ it does not push.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from bd import TYPE_CHECKING
 from bd.core.errors import BadInput, Damaged
 from bd.core.model import Change, Overlay
 from bd.core.schema import (

@@ -8,8 +8,8 @@ from an exit status.
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import TYPE_CHECKING
 
+from bd import TYPE_CHECKING
 from bd.core import os_errors
 from bd.core.errors import BdError, RemoteUnreachable, ServerRefused
 from bd.core.settings import of_hub, same_decisions

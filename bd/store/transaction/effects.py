@@ -5,8 +5,7 @@ An effect that git or the journal refuses is reported as `Refused`, one that nee
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from bd import TYPE_CHECKING
 from bd.core.value import Value
 
 if TYPE_CHECKING:

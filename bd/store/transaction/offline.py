@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import TYPE_CHECKING
 
+from bd import TYPE_CHECKING
 from bd.core import times
 from bd.core.errors import BdError, ServerRefused, TryAgain
 from bd.store import rejected

@@ -7,8 +7,8 @@ loop is in driver.py.
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import TYPE_CHECKING
 
+from bd import TYPE_CHECKING
 from bd.core import os_errors, versions
 from bd.core.errors import BdError, InterruptedWrite, LockTimeout, TryAgain
 from bd.store.group_commit import answer, local

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from bd import TYPE_CHECKING
 from bd.core.errors import TryAgain
 from bd.store.contract import SideRef
 from bd.store.group_commit import verdict_trailers

@@ -5,8 +5,9 @@ bd's own commits are read from their trailers, hand-made ones from their differe
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+from bd import TYPE_CHECKING
 from bd.core.errors import CODES, BdError, NewerOperation
 from bd.core.operation import UnknownOperation
 from bd.store.contract import REWRITTEN

@@ -5,8 +5,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from bd import TYPE_CHECKING
 from bd.core.value import Value
 from bd.store.contract import VIEW
 from bd.store.group_commit import local

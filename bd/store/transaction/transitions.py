@@ -6,8 +6,7 @@ docs/protocol.md explains the protocol and has the table of states; docs/archite
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from bd import TYPE_CHECKING
 from bd.core.backoff import grown_s
 from bd.core.errors import NoHub, RemoteUnreachable
 from bd.store.group_commit import order

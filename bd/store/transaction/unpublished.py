@@ -6,8 +6,8 @@ This module deals with an operation that can't land any more; recovery.py finds 
 from __future__ import annotations
 
 from itertools import chain
-from typing import TYPE_CHECKING
 
+from bd import TYPE_CHECKING
 from bd.core.errors import ServerRefused, TryAgain
 from bd.core.json_shapes import json_value
 from bd.core.value import Value

@@ -6,8 +6,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from bd import TYPE_CHECKING
 from bd.core.errors import ServerRefused
 from bd.core.value import Value
 from bd.store.git import server_words

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import json
 import os
-from typing import TYPE_CHECKING
 
+from bd import TYPE_CHECKING
 from bd.core import files
 from bd.core.errors import BadInput, CantSign
 from bd.store.trust import signing

@@ -5,8 +5,9 @@ This module has the state and merges it; verification.py derives it from commits
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+from bd import TYPE_CHECKING
 from bd.core import signers
 
 if TYPE_CHECKING:

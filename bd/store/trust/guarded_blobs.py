@@ -5,8 +5,7 @@ Reads the files; verification.py decides who may change what.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from bd import TYPE_CHECKING
 from bd.core.ids import is_bead_id
 from bd.core.schema import BEADS_DIR, FILE_LIMIT, bead_path
 from bd.store.bead_locations import Archived

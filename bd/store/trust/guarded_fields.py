@@ -6,8 +6,7 @@ says who is trusted.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from bd import TYPE_CHECKING
 from bd.core.schema import BEAD_FIELDS
 
 if TYPE_CHECKING:

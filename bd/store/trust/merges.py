@@ -7,8 +7,7 @@ trusts.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from bd import TYPE_CHECKING
 from bd.core.schema import bead_path
 from bd.store.trust.authority import NOBODY, common, joined
 from bd.store.trust.guarded_blobs import FILE_MODES, key_of

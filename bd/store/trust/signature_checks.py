@@ -9,8 +9,8 @@ from __future__ import annotations
 import os
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from typing import TYPE_CHECKING
 
+from bd import TYPE_CHECKING
 from bd.store.trust import signatures
 
 if TYPE_CHECKING:

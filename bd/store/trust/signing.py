@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import os
 from contextlib import suppress
-from typing import TYPE_CHECKING
 
+from bd import TYPE_CHECKING
 from bd.core import signers
 from bd.core.errors import CantSign, NoKey, NotAllowed
 from bd.store.git import process

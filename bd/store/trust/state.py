@@ -7,8 +7,8 @@ module keeps track of such beads; verification.py judges commits.
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
 
+from bd import TYPE_CHECKING
 from bd.core.json_shapes import MAYBE_TEXT, fits
 from bd.core.schema import CONFIG_PATH, FILE_LIMIT, SIGNERS_PATH
 from bd.store.bead_locations import Archived

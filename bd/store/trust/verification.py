@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import os
 from contextlib import suppress
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+from bd import TYPE_CHECKING
 from bd.core import signers
 from bd.core.schema import CONFIG_FIELDS, CONFIG_PATH, FILE_LIMIT, SIGNERS_PATH
 from bd.core.settings import hub_setting

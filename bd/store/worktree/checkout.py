@@ -11,8 +11,8 @@ from __future__ import annotations
 
 import os
 from contextlib import suppress
-from typing import TYPE_CHECKING
 
+from bd import TYPE_CHECKING
 from bd.store.git.discovery import find_repo
 from bd.store.git.porcelain import worktrees
 from bd.store.git.repository import GitFailed, GitTimeout

@@ -7,8 +7,8 @@ sparse index holds the archive as one entry. Only `bd clone` does this, in the c
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
 
+from bd import TYPE_CHECKING
 from bd.core.schema import ARCHIVE_DIR, BEADS_DIR, CAPACITY_DIR
 from bd.store.git.repository import disk_error
 

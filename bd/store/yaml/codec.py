@@ -7,8 +7,7 @@ duplicate keys, anchors, aliases, tags, nesting deeper than `DEPTH_LIMIT`, and e
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from bd import TYPE_CHECKING
 from bd.core.schema import BEAD_FIELDS, FILE_LIMIT, TITLE_LIMIT, flaw_of_claim
 from bd.store.yaml import editor, plain_reader
 from bd.store.yaml.types import Plain, WrongKind, typed

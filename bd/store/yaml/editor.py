@@ -9,8 +9,8 @@ Strings are quoted unless every YAML 1.1 and 1.2 reader would read them as strin
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
+from bd import TYPE_CHECKING
 from bd.core.errors import BadInput
 from bd.core.schema import BEAD_FIELDS, CAPACITY_FIELDS, INNER_FIELDS
 from bd.core.times import is_canonical

@@ -6,8 +6,7 @@ returns nothing, and codec.py uses the library. Whatever it reads, the library r
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from bd import TYPE_CHECKING
 from bd.store.yaml.types import Plain
 
 if TYPE_CHECKING:

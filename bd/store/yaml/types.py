@@ -5,8 +5,7 @@ Typing alone; codec.py reads the YAML.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from bd import TYPE_CHECKING
 from bd.core.errors import BadInput
 from bd.core.schema import INNER_FIELDS, status_word
 from bd.core.times import canonical_time, duration_s

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import json
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+from bd import TYPE_CHECKING
 from bd.core import ids, times
 from bd.core.errors import BadInput, NoSuchBead, StaleToken
 from bd.core.ids import check_agent

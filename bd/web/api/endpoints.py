@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+from bd import TYPE_CHECKING
 from bd.policy.failure_kinds import KINDS
 from bd.web.api import reads, writes
 from bd.web.api.parameters import ANY, FLAG, NUMBER, TEXT, TEXTS, WHOLE, Parameter, object_schema

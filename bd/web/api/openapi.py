@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from bd import __version__
+from bd import TYPE_CHECKING, __version__
 from bd.core.errors import CODES
 from bd.web.api.endpoints import BEAD, BEADS, ENDPOINTS, OBJECT, PREFIX, STREAM
 from bd.web.authentication import PERSON

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from functools import partial
 from itertools import islice
-from typing import TYPE_CHECKING
 
+from bd import TYPE_CHECKING
 from bd.brief.brief import brief_of
 from bd.compat import bead_json
 from bd.core.times import time_text

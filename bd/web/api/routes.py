@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 from functools import partial
-from typing import TYPE_CHECKING
 
 from starlette.responses import JSONResponse, Response
 
+from bd import TYPE_CHECKING
 from bd.core.errors import BadInput, StaleToken
 from bd.core.json_shapes import no_constant
 from bd.web import event_stream

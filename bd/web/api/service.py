@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from threading import Lock
-from typing import TYPE_CHECKING
 
+from bd import TYPE_CHECKING
 from bd.store import KeyIndex
 from bd.web import waits
 from bd.web.api.call import Answer, Call, checked_key, claim_of

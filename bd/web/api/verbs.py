@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import json
 import shlex
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from bd import TYPE_CHECKING
 from bd.brief.verbs import Verbs
 from bd.web.api.endpoints import BY_NAME, PREFIX
 from bd.web.authentication import CLAIM

@@ -6,8 +6,9 @@ An agent ends and changes claims of its own only: the fencing token that it send
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+from bd import TYPE_CHECKING
 from bd.compat import bead_json
 from bd.compat.close_outputs import CHECKED_IN_BEAD, IN_BEAD
 from bd.core.errors import BadInput, NothingReady, NotValidated, StaleToken, UrlNotAllowed
