@@ -30,6 +30,8 @@ STORE = (
     "store/hub_files.py",
     "store/hub_location.py",
     "store/object_names.py",
+    "store/snapshot.py",
+    "store/transaction/drafts.py",
     "store/trust",
     "store/yaml",
 )
