@@ -8,7 +8,7 @@ from functools import partial
 from starlette.responses import JSONResponse, Response
 
 from bd import TYPE_CHECKING
-from bd.core.errors import BadInput, StaleToken
+from bd.core.errors import BadInput, BdError, StaleToken
 from bd.core.json_shapes import no_constant
 from bd.web import event_stream
 from bd.web.api import openapi
@@ -57,6 +57,8 @@ async def events(ask: Ask) -> Response:
             await refuse_ended()
         except StaleToken:
             return False
+        except BdError:  # the hub can't be read now: the stream says so by itself
+            pass
         return ask.is_admitted()
 
     await refuse_ended()
