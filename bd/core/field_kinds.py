@@ -92,6 +92,8 @@ def _in_time(value: Any, kind: Kind) -> str | None:
 
 
 def _number(value: Any, kind: Kind) -> Any:
+    if isinstance(value, float) and value.is_integer() and kind != "number":
+        value = int(value)
     text = str(value).strip().lower()
     number = text.removeprefix("p") if kind == "priority" else text
     try:

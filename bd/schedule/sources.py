@@ -16,7 +16,7 @@ from bd.policy import schedules, triggers
 from bd.policy.dag_progress import dag_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
     from datetime import datetime
     from typing import Any
 
@@ -77,14 +77,6 @@ def _each(sources: Iterable[tuple[str, Callable[[], Outcome]]]) -> list[Tried]:
             found.append(Tried(name, None, error))
             if error.transient:
                 break
-    return found
-
-
-def failures(tried: Sequence[Tried]) -> list[tuple[str, BdError]]:
-    """Return the names and errors of those that failed. Raises the first error if all have failed."""
-    found = [(one.name, one.error) for one in tried if one.error]
-    if found and len(found) == len(tried):
-        raise found[0][1]
     return found
 
 

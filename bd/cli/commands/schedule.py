@@ -10,7 +10,7 @@ from bd.core.errors import NotFound
 from bd.core.times import time_text
 from bd.operations.schedules import AddSchedule, RemoveSchedule
 from bd.policy import schedules
-from bd.schedule.sources import due_schedules, failures, run_schedules
+from bd.schedule.sources import due_schedules, run_schedules
 
 if TYPE_CHECKING:
     from typing import Any
@@ -114,7 +114,7 @@ def run(app: App, names: tuple[str, ...]) -> None:
     if unknown is not None:
         raise NotFound(f"there is no schedule {unknown}", hint="`bd schedule list` names them")
     tried = run_schedules(app.hub, dict.fromkeys(names) or due_schedules(snapshot, app.runtime.now()), app.identity.by)
-    failed = failures(tried)
+    failed = [(name, error) for name, _, error in tried if error]
     made = [
         {"id": bead_id, "schedule": name, "published": outcome.published}
         for name, outcome, _ in tried

@@ -134,7 +134,7 @@ def run(app: App, names: tuple[str, ...]) -> None:
     for name in names:
         _named(app, name)
     tried = sources.fire_pending(app.hub, app.identity.by, names)
-    failed = sources.failures(tried)
+    failed = [(name, error) for name, _, error in tried if error]
     fired = [(name, outcome) for name, outcome, _ in tried if outcome]
     if app.out.is_json:
         made = [_made(name, outcome) for name, outcome in fired]
