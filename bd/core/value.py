@@ -1,8 +1,8 @@
 """Frozen values with named fields, like dataclasses, for the modules that every command imports.
 
 `typing.NamedTuple` and `dataclasses` compile every annotation at import, 0.2 ms a class. A class here costs a tenth of that, which
-keeps a claim within its budget (bench/README.md). Rows are named tuples all the same: they are made by the thousand, sorted, or
-unpacked.
+keeps a claim within its budget (bench/README.md). A value can't be unpacked, sorted or compared with a tuple: where that is wanted,
+there are named tuples, none of them on the way of a claim.
 """
 
 from __future__ import annotations
