@@ -139,6 +139,10 @@ class BdError(Exception):
         shown.update({key: value for key, value in self.data.items() if value is not None})
         return shown
 
+    def as_failure(self, name: str) -> dict[str, Any]:
+        """Return the error as one of several, of what has this name: for `Change.failures`, and for cli/output.py."""
+        return {"id": name, **self.as_json(), "exit_code": self.exit_code}
+
 
 # --- 2: bad input -----------------------------------------------------------------------
 

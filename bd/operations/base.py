@@ -277,7 +277,7 @@ class Operation:
                 after = do(bead)
             except BdError as error:
                 first = first or error
-                failed.append({"id": name, **error.as_json(), "exit_code": error.exit_code})
+                failed.append(error.as_failure(name))
                 continue
             done.append(bead.id)
             if after is None or after != bead:

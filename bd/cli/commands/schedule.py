@@ -128,7 +128,7 @@ def run(app: App, names: tuple[str, ...]) -> None:
             app.out.line(str(one["id"]) if app.out.quiet else f"✓ Made {one['id']} from schedule {one['schedule']}")
         if not made and not failed:
             app.out.said("Nothing is due.")
-    app.out.failures({"id": name, **error.as_json(), "exit_code": error.exit_code} for name, error in failed)
+    app.out.failures(error.as_failure(name) for name, error in failed)
 
 
 SPEC = Group(

@@ -144,7 +144,7 @@ def run(app: App, names: tuple[str, ...]) -> None:
             _tell(app, name, outcome)
         if not tried:
             app.out.said("Nothing has happened.")
-    app.out.failures({"id": name, **error.as_json(), "exit_code": error.exit_code} for name, error in failed)
+    app.out.failures(error.as_failure(name) for name, error in failed)
 
 
 def _made(name: str, outcome: Any) -> dict[str, Any]:
