@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-from datetime import timedelta
 
 from bd import TYPE_CHECKING
 from bd.cli.derivations import DERIVATIONS
@@ -19,6 +18,7 @@ from bd.core.value import Value
 from bd.operations import typed_secrets
 from bd.operations.reader import OperationReader
 from bd.policy.ranking import Ranking
+from bd.policy.unpublished import KEPT_LONG
 from bd.store import Clone, locate, session
 from bd.store.worktree.checkout import edited_files, is_checked_out
 
@@ -37,8 +37,6 @@ if TYPE_CHECKING:
     from bd.worker.fleet_state import View
 
 
-# A write that nobody else can see for longer than this needs a person.
-KEPT_LONG = timedelta(hours=1)
 # How many of the writes that this clone has kept are named.
 _SHOWN_WRITES = 3
 # What `--at` can't show: records in side refs are not kept.

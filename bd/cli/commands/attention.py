@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from bd import TYPE_CHECKING
-from bd.cli.app import KEPT_LONG, SIGNS
+from bd.cli.app import SIGNS
 from bd.cli.output import escaped
 from bd.cli.spec import Command
 from bd.core.times import age_text
+from bd.policy.unpublished import KEPT_LONG
 from bd.report.attention import gather
 from bd.repos.standing import stopped_repos
 
