@@ -20,7 +20,7 @@ from bd.store.memory.place import MemoryPlace
 from bd.store.memory.server import MemoryServer
 from bd.store.rejected import PREFIX
 from bd.store.transaction import recovery
-from bd.store.transaction.findings import Findings, Recovered, tell
+from bd.store.transaction.findings import Findings, Recovered, hand_over
 from tests.contract.machine import AT, VirtualRuntime
 
 if TYPE_CHECKING:
@@ -282,7 +282,7 @@ def test_a_request_that_is_there_is_left_to_whoever_takes_it_over(scene: Scene) 
     assert {name: side.old for name, side in found.findings.left.items()} == {operation.uid: oid}
     assert found.findings.asked_on == {operation.uid: base}
     assert scene.entries == [operation.uid]
-    (member,), rest = tell([Member(operation)], found.findings)
+    (member,), rest = hand_over([Member(operation)], found.findings)
     assert (member.request, member.asked_on, rest.left) == (oid, base, {})
 
 

@@ -21,7 +21,7 @@ from bd.store.group_commit.requests import INTENTS, NOBODY
 from bd.store.transaction import effects, finish
 from bd.store.transaction.batch import won
 from bd.store.transaction.effects import REMOTE, TRUSTED
-from bd.store.transaction.findings import tell
+from bd.store.transaction.findings import hand_over
 from bd.store.transaction.states import Failed, Fetching, Settled, on_one_line, work_of
 from bd.store.transaction.transitions import doubts, final_results, next_state
 from bd.store.transaction.verdict import Verdict
@@ -227,7 +227,7 @@ class Transaction:
         if not taken:
             return effects.Taken((), effect.findings)
         members = _told(taken, effect.findings, self._snapshot(effect.tip))
-        return effects.Taken(*tell(members, effect.findings))
+        return effects.Taken(*hand_over(members, effect.findings))
 
     # --- other clones ---
 

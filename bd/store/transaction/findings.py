@@ -45,7 +45,7 @@ class Recovered(Value):
     is_unsure: bool
 
 
-def tell(members: Iterable[Member], findings: Findings) -> tuple[tuple[Member, ...], Findings]:
+def hand_over(members: Iterable[Member], findings: Findings) -> tuple[tuple[Member, ...], Findings]:
     """Hand the requests of dead processes to the living authors of the same operations."""
     left = dict(findings.left)
 

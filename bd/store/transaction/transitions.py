@@ -36,7 +36,7 @@ from bd.store.transaction.effects import (
     Withdrawn,
     Woke,
 )
-from bd.store.transaction.findings import Recovered, tell
+from bd.store.transaction.findings import Recovered, hand_over
 from bd.store.transaction.states import (
     ALONE,
     ASKING,
@@ -145,7 +145,7 @@ def _recovering(state: Recovering, event: Recovered, now_s: float) -> State:
     work = state.work.replace(findings=event.findings).with_members(lambda member: after[member.uid])
     if event.is_unsure:
         return Fetching(work, REMOTE)
-    members, findings = tell(work.open, work.findings)
+    members, findings = hand_over(work.open, work.findings)
     taken = {member.uid: member for member in members}
     work = work.replace(findings=findings).with_members(lambda member: taken[member.uid].seen(state.requests))
     hearing = Hearing(work, state.tip, state.requests)
