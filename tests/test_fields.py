@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from bd.compat import bead_json
 from bd.core.errors import BadInput
-from bd.core.field_kinds import of_kind
+from bd.core.field_kinds import of_bead
 from bd.core.model import Bead
 from bd.core.schema import BEAD_FIELDS, INNER_FIELDS, LONG_FIELDS
 from bd.store.trust import guarded_fields
@@ -60,7 +60,7 @@ def test_a_value_of_unknown_origin_is_refused_or_read_back_as_it_was_written(key
     """What has no time in it: those are converted by who takes them."""
     assume(value not in (None, ""))
     try:
-        kept = of_kind(key, value)
+        kept = of_bead(key, value)
     except BadInput:
         return
     written = Bead({}).evolve(**{key: kept})

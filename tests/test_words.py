@@ -7,7 +7,7 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bd.core import times
+from bd.core import field_kinds, times
 from bd.core.errors import BadInput
 from bd.core.ids import agent_from_person, check_prefix, is_bead_id
 from bd.core.schema import is_agent, is_token
@@ -15,7 +15,7 @@ from bd.core.times import is_canonical
 from bd.store.git import porcelain
 from bd.store.git.porcelain import is_ref
 from bd.store.object_names import is_oid
-from bd.store.yaml import editor, types
+from bd.store.yaml import editor
 
 # --- questions that were regular expressions ------------------------------------------------
 
@@ -117,9 +117,9 @@ NUMBERS = st.text(alphabet=st.sampled_from("0019.eE+-_ ²٣"), max_size=8)
 
 @given(ODD | NUMBERS | st.floats().map(str) | st.integers().map(str))
 def test_what_is_a_number(text: str) -> None:
-    assert types._is_whole(text) == bool(re.match(r"[-+]?\d+\Z", text, re.ASCII))
+    assert field_kinds._is_whole(text) == bool(re.match(r"[-+]?\d+\Z", text, re.ASCII))
     written = r"-?(?:0|[1-9]\d*)(\.\d+)?(?:[eE][-+]?\d+)?\Z"
-    assert types._is_json_number(text) == bool(re.match(written, text, re.ASCII))
+    assert field_kinds._is_json_number(text) == bool(re.match(written, text, re.ASCII))
 
 
 @given(ODD | st.text(alphabet=st.sampled_from("0019.smhdwx \t²٣"), max_size=10))

@@ -12,13 +12,12 @@ from typing import NamedTuple
 
 from bd import TYPE_CHECKING
 from bd.core.errors import BadInput
-from bd.store.yaml import codec, types
-from bd.store.yaml.types import Plain
+from bd.core.field_kinds import Plain, plain, typed
+from bd.store.yaml import codec
 
 if TYPE_CHECKING:
     from typing import Any
 
-    from bd.core.schema import Kind
 
 # A choice such as `"code" | "research"`, as the source papers write it. It is invalid YAML, so its first value is used.
 _CHOICE = re.compile(
@@ -50,7 +49,7 @@ def entries_of(data: bytes, source: str) -> list[Entry]:
 
 def _json_document(text: str) -> list[Entry] | None:
     try:
-        return [Entry("", _plain(_loads(text)))]
+        return [Entry("", plain(_loads(text)))]
     except (ValueError, RecursionError):
         return None
 
@@ -62,7 +61,7 @@ def _json_lines(text: str, source: str) -> list[Entry] | None:
         if not line.strip():
             continue
         try:
-            found.append(Entry(f"line {number}", _plain(_loads(line))))
+            found.append(Entry(f"line {number}", plain(_loads(line))))
         except (ValueError, RecursionError) as error:
             if not found:
                 return None
@@ -72,19 +71,6 @@ def _json_lines(text: str, source: str) -> list[Entry] | None:
 
 def _loads(text: str) -> Any:
     return json.loads(text, parse_float=Plain, parse_int=Plain, parse_constant=Plain)
-
-
-def _plain(value: Any) -> Any:
-    """Convert JSON values to those of the YAML reader, where everything except text is an unquoted scalar."""
-    if isinstance(value, dict):
-        return {key: _plain(item) for key, item in value.items()}
-    if isinstance(value, list):
-        return [_plain(item) for item in value]
-    if value is None:
-        return Plain("null")
-    if isinstance(value, bool):
-        return Plain("true" if value else "false")
-    return value
 
 
 def _yaml(text: str, source: str) -> Any:
@@ -133,11 +119,3 @@ def is_null(value: Any) -> bool:
 def as_json(value: Any) -> Any:
     """Convert a raw value as JSON would: quoted values are text, unquoted ones may be numbers or booleans."""
     return typed("value", value, "any")
-
-
-def typed(key: str, value: Any, kind: Kind) -> Any:
-    """Convert a raw value to its kind; None if it is unset. Raises BadInput with the reason."""
-    try:
-        return types.typed(key, value, kind)
-    except types.WrongKind as error:
-        raise BadInput(str(error)) from None

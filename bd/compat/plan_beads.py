@@ -10,8 +10,9 @@ from difflib import get_close_matches
 from typing import NamedTuple
 
 from bd import TYPE_CHECKING
-from bd.compat.documents import as_json, first_choice, is_null, typed
+from bd.compat.documents import as_json, first_choice, is_null
 from bd.core.errors import BadInput, BdError, WouldCycle
+from bd.core.field_kinds import typed
 from bd.core.known_keys import unknown_keys
 from bd.core.model import Bead
 from bd.core.schema import BEAD_FIELDS, BEADS_DIR

@@ -1,6 +1,6 @@
 """Keys that a file of a hub has and no version of bd reads: most likely slips of the finger.
 
-Belongs here: which keys are known, at every depth. Does not belong here: values (store/yaml/types.py), and who is told.
+Belongs here: which keys are known, at every depth. Does not belong here: values (field_kinds.py), and who is told.
 Unknown keys survive every rewrite.
 """
 

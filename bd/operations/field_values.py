@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bd import TYPE_CHECKING
 from bd.core.errors import BadInput, IdTaken
-from bd.core.field_kinds import of_kind
+from bd.core.field_kinds import of_bead
 from bd.core.ids import agent_or_person, twin_of
 from bd.core.schema import BEAD_FIELDS, STORED_STATUSES, TITLE_LIMIT, TYPES, status_word
 from bd.core.settings import KEYS
@@ -73,8 +73,8 @@ def checked(fields: dict[str, Any], context: DecisionContext) -> dict[str, Any]:
     out: dict[str, Any] = {}
     for key, given in fields.items():
         kind = BEAD_FIELDS.get(key)
-        value = None if given is None or given == "" else of_kind(key, given)
-        if value is None:
+        value = of_bead(key, given)
+        if value is None or value == "":
             out[key] = None
         elif key == "title":
             out[key] = check_title(value)

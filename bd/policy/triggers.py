@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from bd import TYPE_CHECKING
 from bd.core.errors import BadInput
-from bd.core.field_kinds import of_kind
+from bd.core.field_kinds import of_bead
 from bd.core.json_shapes import fits
 from bd.core.schema import ARTIFACTS_DIR, BEADS_DIR, CAPACITY_DIR, SPENT_KEYS, TITLE_LIMIT, TRIGGERS_DIR
 
@@ -233,7 +233,7 @@ def filled(plan: list[Mapping[str, Any]], event: Mapping[str, Any]) -> list[dict
     beads = []
     for spec in plan:
         bead = {key: _filled(value, event) if key in _TEXTS else value for key, value in spec.items()}
-        bead = {key: of_kind(key, value) for key, value in bead.items() if value not in (None, "")}
+        bead = {key: found for key, value in bead.items() if (found := of_bead(key, value)) is not None}
         title = " ".join(str(bead.get("title", "")).split())
         bead["title"] = title if len(title) <= TITLE_LIMIT else title[: TITLE_LIMIT - 1] + "…"
         beads.append(bead)

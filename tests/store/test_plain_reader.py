@@ -9,9 +9,9 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from bd.core.field_kinds import Plain
 from bd.core.schema import BEAD_FIELDS
 from bd.store.yaml import codec, editor, plain_reader
-from bd.store.yaml.types import Plain
 from tests.memory import held, make_bead
 from tests.store.values import NASTY, fields
 

@@ -6,8 +6,8 @@ Only the keys of a capacity file are kept, each with a value of its type; everyt
 from __future__ import annotations
 
 from bd import TYPE_CHECKING
+from bd.core.field_kinds import WrongKind, plain, typed
 from bd.core.schema import CAPACITY_FIELDS, is_agent
-from bd.store.yaml.types import Plain, WrongKind, typed
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -38,7 +38,7 @@ def record_of(said: Any) -> dict[str, Any]:
         return found
     for key, kind in CAPACITY_FIELDS.items():
         try:
-            value = typed(key, _plain(said.get(key), _DEPTH_LIMIT), kind)
+            value = typed(key, plain(_limited(said.get(key), _DEPTH_LIMIT)), kind)
         except WrongKind:
             continue
         if value is not None:
@@ -46,16 +46,10 @@ def record_of(said: Any) -> dict[str, Any]:
     return found
 
 
-def _plain(value: Any, depth: int) -> Any:
-    """Convert a JSON value to what the YAML reader would give: numbers, booleans and null as unquoted scalars."""
-    if depth == 0:
-        return Plain("")
+def _limited(value: Any, depth: int) -> Any:
+    """Cut off what is too deep or too long."""
     if isinstance(value, dict):
-        return {str(key): _plain(item, depth - 1) for key, item in value.items()}
+        return {key: _limited(item, depth - 1) for key, item in value.items()} if depth else None
     if isinstance(value, list):
-        return [_plain(item, depth - 1) for item in value]
-    if isinstance(value, str):
-        return value[:_TEXT_LIMIT]
-    if isinstance(value, bool):
-        return Plain("true" if value else "false")
-    return Plain("" if value is None else repr(value))
+        return [_limited(item, depth - 1) for item in value] if depth else None
+    return value[:_TEXT_LIMIT] if isinstance(value, str) else value

@@ -8,9 +8,9 @@ duplicate keys, anchors, aliases, tags, nesting deeper than `DEPTH_LIMIT`, and e
 from __future__ import annotations
 
 from bd import TYPE_CHECKING
+from bd.core.field_kinds import Plain, WrongKind, typed
 from bd.core.schema import BEAD_FIELDS, FILE_LIMIT, TITLE_LIMIT, flaw_of_claim
 from bd.store.yaml import editor, plain_reader
-from bd.store.yaml.types import Plain, WrongKind, typed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

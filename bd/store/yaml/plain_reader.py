@@ -7,7 +7,7 @@ returns nothing, and codec.py uses the library. Whatever it reads, the library r
 from __future__ import annotations
 
 from bd import TYPE_CHECKING
-from bd.store.yaml.types import Plain
+from bd.core.field_kinds import Plain
 
 if TYPE_CHECKING:
     from typing import Any
