@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bd import TYPE_CHECKING
-from bd.core.errors import NotFound, WrongState
+from bd.core.errors import BadInput, NotFound, WrongState
 from bd.core.ids import check_agent
 from bd.core.model import Change
 from bd.core.schema import CONFIG_PATH
@@ -108,7 +108,11 @@ class RunSchedule(MakesOne):
         if tick is None:
             return Change({}, "")
         stamp = time_text(tick)
-        fields = checked({key: schedule[key] for key in schedules.BEAD_KEYS if key in schedule}, context)
+        try:
+            fields = checked({key: schedule[key] for key in schedules.BEAD_KEYS if key in schedule}, context)
+        except BadInput as error:
+            error.hint = error.hint or f"mend {name} in {CONFIG_PATH}, or `bd schedule remove {name}`"
+            raise
         spec = {**fields, **new, "metadata": {"schedule": name, "tick": stamp}}
         # What is stored are whole ids: the parent may be gone by now, and its id the beginning of another's.
         made = Create(by=f"cron:{name}", at=self.at, uid=self.uid, beads=[spec], is_exact=True).decide(snapshot, context)

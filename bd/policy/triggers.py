@@ -34,6 +34,7 @@ _TEXT_LIMIT = 20_000
 _NAMES = ("name", "uid", "id", "parent", "idempotency_key")
 _EDGES = ("depends_on", "deps")
 _KEY_LIMIT = 500
+_ANEW = "`bd trigger remove` it, and add it again"
 # The folders that bd writes itself: what a trigger makes would fire it again.
 _OWN_FOLDERS = (".beads", BEADS_DIR.rstrip("/"), CAPACITY_DIR.rstrip("/"))
 _BOARDS = ("BOARD.md", "board.html")
@@ -229,11 +230,15 @@ def filled(plan: list[Mapping[str, Any]], event: Mapping[str, Any]) -> list[dict
     Raises BadInput for a bead of the wrong shape: somebody may have edited the trigger's file by hand.
     """
     if not all(_is_spec(spec, is_task=number > 0) for number, spec in enumerate(plan)):
-        raise BadInput("a bead of its plan can't be read", hint="`bd trigger remove` it, and add it again")
+        raise BadInput("a bead of its plan can't be read", hint=_ANEW)
     beads = []
     for spec in plan:
         bead = {key: _filled(value, event) if key in _TEXTS else value for key, value in spec.items()}
-        bead = {key: found for key, value in bead.items() if (found := of_bead(key, value)) is not None}
+        try:
+            bead = {key: found for key, value in bead.items() if (found := of_bead(key, value)) is not None}
+        except BadInput as error:
+            error.hint = error.hint or _ANEW
+            raise
         title = " ".join(str(bead.get("title", "")).split())
         bead["title"] = title if len(title) <= TITLE_LIMIT else title[: TITLE_LIMIT - 1] + "…"
         beads.append(bead)

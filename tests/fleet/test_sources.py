@@ -183,6 +183,8 @@ def test_a_schedule_whose_bead_cant_be_made_keeps_nobody_from_the_others(
     made = {one["schedule"] for one in answer.json if "error" not in one}
     assert (len(failed) + len(made), answer.code) == (len(odd) + 1, 2)
     assert "audit" in made
+    first = next(name for name in failed if name.startswith("parent-"))
+    assert f"mend {first} in .beads/config.yaml, or `bd schedule remove {first}`" in answer.err
     assert set(failed.values()) <= {"bad_input", "no_such_bead"}
     for words in (("poll", "--agent", "coder"), ("overseer", "--once")):
         assert bob.here(*words, check=False).code != 1
